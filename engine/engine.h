@@ -1,0 +1,370 @@
+/*
+ * The engine's public face: what lua/ and tui/ may know of it.
+ *
+ *   ks_model     a GGUF opened and checked. Immutable, reference-counted, any thread.
+ *   ks_plan      what a run shall do: reference, corpora, arms, window. Plain data, one owner.
+ *   ks_run       the one mutable state: owns a plan, computes on threads of its own.
+ *   ks_snapshot  what a run has found so far. Immutable, reference-counted, any thread; everything
+ *                that screens, hooks and reports show is read from one.
+ *
+ * Errors are values (base/error.h): int functions return 0 or -1, pointer functions NULL. Nothing
+ * here prints, exits or touches a terminal.
+ */
+#ifndef KS_ENGINE_ENGINE_H
+#define KS_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/error.h"
+
+/* ------------------------------------------------------------------ models */
+
+struct ks_model;
+
+/*
+ * path: the file to open (any part of a split). shown: how messages and reports name it (NULL: as
+ * path). convert_to: NULL, or a type's name ("F16"): every quantized matrix is decoded and encoded
+ * in memory to that type, so that any file can be a reference. The returned reference is the
+ * caller's.
+ */
+struct ks_model *ks_model_open(const char *path, const char *shown, const char *convert_to,
+                               struct ks_error *err);
+struct ks_model *ks_model_ref(struct ks_model *m);
+void ks_model_unref(struct ks_model *m); /* accepts NULL */
+
+struct ks_model_info {
+    const char *path, *shown; /* as given to open */
+    const char *name;         /* general.name, or the file's base name */
+    const char *architecture;
+    uint32_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context;
+    bool tied;              /* the head is the embedding table */
+    uint64_t bytes;         /* sum of tensor data, as converted */
+    uint64_t elements;      /* weights in all tensors */
+    double bits_per_weight; /* 8 bytes / elements */
+    uint64_t file_bytes;
+    size_t n_tensors;
+    const char *tokenizer_model; /* tokenizer.ggml.model, "" if absent */
+    const char *tokenizer_pre;   /* tokenizer.ggml.pre, "" if absent */
+    const char *chat_family;     /* "chatml", NULL if there is no template we know */
+};
+/* Owned by the model. */
+const struct ks_model_info *ks_model_info(const struct ks_model *m);
+
+struct ks_tensor_info {
+    const char *name;
+    const char *type;
+    uint32_t n_dims;
+    uint64_t dims[4]; /* dims[0] contiguous */
+    uint64_t bytes;
+};
+struct ks_tensor_info ks_model_tensor_info(const struct ks_model *m, size_t i);
+
+/* Metadata in file order for people: key, type name, value as text cut to a line. Valid until the
+ * next call with the same buffer. false past the end. */
+bool ks_model_metadata(const struct ks_model *m, size_t i, const char **key, const char **type,
+                       char *text, size_t text_size);
+
+enum {
+    KS_PARSE_SPECIAL = 1, /* as KS_TOKENIZE_SPECIAL */
+    KS_ADD_SPECIAL = 2,   /* as KS_TOKENIZE_ADD */
+};
+/* *ids (n) is the caller's to free(). pre: overrides the file's, or NULL. */
+int ks_model_tokenize(struct ks_model *m, const char *pre, const char *text, size_t len,
+                      unsigned flags, int32_t **ids, size_t *n, struct ks_error *err);
+/* The bytes of a token, owned by the model; NULL with *err for an id outside the vocabulary or a
+ * vocabulary that is refused. */
+const char *ks_model_token_bytes(struct ks_model *m, int32_t id, size_t *len, struct ks_error *err);
+
+/* Feeds ids as they are from position 0 and calls row with each position's logits (vocab), in
+ * order; a row that returns non-zero ends it with -1 (it fills err). threads 0: what is allowed. */
+int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int threads,
+                    int (*row)(void *ctx, size_t position, const float *logits, size_t vocab,
+                               struct ks_error *err),
+                    void *ctx, struct ks_error *err);
+
+/* Every preset and type name that arms accept, in the order of the help; NULL past the end. */
+const char *ks_preset_name(size_t i);
+const char *ks_type_name(size_t i);
+
+/* ------------------------------------------------------------------ plans */
+
+struct ks_message {
+    const char *role, *content; /* NUL-terminated UTF-8 */
+};
+
+enum ks_corpus_kind { KS_CORPUS_TEXT, KS_CORPUS_CHAT };
+
+/* Strings are owned by the plan (malloc), NULL where optional. */
+struct ks_corpus_spec {
+    char *name;
+    enum ks_corpus_kind kind;
+    char **paths; /* (n_paths) to open */
+    char **shown; /* (n_paths) as the scenario wrote them */
+    size_t n_paths;
+    size_t max_documents; /* of each file, before the shuffle; 0: all */
+    size_t max_tokens;    /* cuts the last document; 0: all */
+    bool file_order;      /* order = "file" */
+    bool skip_short;      /* short = "skip" */
+    bool parse_special;   /* text: control tokens in the text are parsed; chat always does */
+    bool assistant_only;  /* chat: score = "assistant" */
+    /* chat: NULL: the model's family. Returns malloc'ed text of *len bytes, NULL with *err. Called
+     * on the thread that loads the corpus. */
+    char *(*render)(void *ctx, const struct ks_message *messages, size_t n, size_t *len,
+                    struct ks_error *err);
+    void *render_ctx; /* lives as long as the plan; the plan's hooks own it */
+    char *where;      /* "file.lua:12", for messages; NULL from the command line */
+};
+
+struct ks_override_spec {
+    char *regex, *type;
+};
+
+struct ks_arm_spec {
+    char *name;
+    char *preset; /* or NULL */
+    struct ks_override_spec *overrides;
+    size_t n_overrides;
+    bool overrides_ordered; /* given as a list: the first match wins */
+    struct ks_model *model; /* another GGUF as the arm, a reference owned by the plan; or NULL */
+    char **tags;
+    size_t n_tags;
+    char *where;
+};
+
+struct ks_run;
+struct ks_snapshot;
+
+/* Called on the run's thread, in window order. A hook that takes long holds up the run; the owner
+ * sees to its own time limit. */
+struct ks_hooks {
+    void *ctx;
+    void (*on_start)(void *ctx, struct ks_run *run, const struct ks_snapshot *now);
+    void (*on_window)(void *ctx, struct ks_run *run, const struct ks_snapshot *now);
+    void (*on_done)(void *ctx, struct ks_run *run, const struct ks_snapshot *now);
+    void (*destroy)(void *ctx); /* with the plan; NULL if nothing is owned */
+};
+
+struct ks_plan {
+    char *name;     /* of the scenario, for people */
+    char *scenario; /* the path as given, or NULL from the command line */
+    struct ks_model *reference;
+    struct ks_corpus_spec *corpora;
+    size_t n_corpora;
+    struct ks_arm_spec *arms;
+    size_t n_arms;
+    uint32_t window;      /* tokens, 2..context; 0: 512 (or the context, if smaller) */
+    uint32_t context_min; /* c of the window rule, 1..window-1; 0: window / 2 */
+    int top_k;            /* 1..32; 0: 10 */
+    uint64_t seed;        /* of the document shuffle */
+    bool file_order;      /* no shuffle */
+    int threads;          /* 0: what is allowed */
+    struct ks_hooks hooks;
+};
+
+/* An empty plan with every default; NULL when out of memory. */
+struct ks_plan *ks_plan_create(struct ks_error *err);
+void ks_plan_destroy(struct ks_plan *plan); /* accepts NULL */
+/* Append one, zeroed; the pointer is valid until the next append. NULL when out of memory. */
+struct ks_corpus_spec *ks_plan_add_corpus(struct ks_plan *plan, struct ks_error *err);
+struct ks_arm_spec *ks_plan_add_arm(struct ks_plan *plan, struct ks_error *err);
+
+/* ------------------------------------------------------------------ numbers */
+
+/* Bin b of a KLD histogram counts 10^(KS_HIST_MIN + b/10) <= kld < 10^(KS_HIST_MIN + (b+1)/10). */
+#define KS_HIST_BINS 160
+#define KS_HIST_MIN  (-12)
+
+struct ks_corpus_numbers {
+    size_t n;
+    double kld_mean, kld_p99, ppl_arm;
+};
+
+/*
+ * An arm's numbers against the reference, as docs and reports name them. Divergences in nats,
+ * agreements and probabilities as fractions of 1. Over n positions where both rows are
+ * measurements. A value that does not exist yet is NaN. The reference's own numbers fill n,
+ * ppl_ref, ppl_ref_sem alone.
+ */
+struct ks_numbers {
+    size_t n;
+    double kld_mean, kld_sem;
+    double kld_median, kld_p90, kld_p95, kld_p99, kld_p999, kld_max;
+    double kld_reverse_mean;
+    double top1_agreement, topk_overlap;
+    double ppl_ref, ppl_ref_sem;
+    double ppl_arm, ppl_arm_sem;           /* sem = ppl * sem of the mean negative log-likelihood */
+    double ln_ppl_ratio, ln_ppl_ratio_sem; /* ln(ppl_arm / ppl_ref) */
+    double delta_p_mean, delta_p_rms;
+    size_t nonfinite; /* positions kept out: NaN, +inf or all -inf in either row */
+    size_t infinite;  /* positions with KLD = +inf; kld_mean is then +inf */
+    uint32_t first_nonfinite_document, first_nonfinite_offset; /* valid where nonfinite > 0 */
+    uint64_t hist[KS_HIST_BINS];
+    uint64_t hist_zero;                /* exactly 0 (and the rounding below it) */
+    uint64_t hist_below;               /* above 0, under the first bin */
+    uint64_t hist_above;               /* past the last bin, +inf included */
+    struct ks_corpus_numbers *corpora; /* (n_corpora of the run) */
+    float *trend;                      /* p99 of each window so far (n_trend), NaN: no position */
+    size_t n_trend;
+};
+
+/* ------------------------------------------------------------------ runs */
+
+struct ks_arm_facts {
+    const char *name;
+    const char *recipe; /* "Q4_K_M", "Q4_K_M + output.weight=Q8_0", "file other.gguf" */
+    const char *file;   /* as the scenario wrote it; NULL for an arm made here */
+    uint64_t bytes;     /* sum of tensor data */
+    double bits_per_weight;
+    const char *hash;         /* 32 hex digits of the content */
+    const char *const *types; /* each tensor's type name, in the reference's file order; NULL for a
+                                 file arm */
+};
+
+struct ks_corpus_facts {
+    const char *name;
+    const char *kind; /* "text", "chat" */
+    size_t documents, tokens, n;
+    size_t skipped_short;
+    const char *hash;
+};
+
+struct ks_document_facts {
+    uint32_t corpus;
+    const char *file; /* as the scenario wrote it */
+    uint32_t line;    /* 0 for a .txt */
+};
+
+/* What is fixed once a run is prepared. Shared by all its snapshots. */
+struct ks_facts {
+    const char *name, *scenario;
+    const char *reference_file, *reference_name, *reference_hash, *tokenizer_hash;
+    const char *architecture;
+    uint64_t reference_bytes;
+    double reference_bits;
+    uint32_t layers, hidden, vocab;
+    const char *scoring; /* "window" */
+    const char *order;   /* "shuffled", "file" */
+    uint64_t seed;
+    uint32_t window, context_min;
+    int top_k;
+    bool bos;
+    int threads;
+    const char *isa;
+    const char *backend_body, *backend_head; /* "cpu" */
+    const char *head_note;                   /* why not a GPU, for people */
+    size_t documents, tokens, n, windows;
+    const struct ks_arm_facts *arms;
+    size_t n_arms;
+    const struct ks_corpus_facts *corpora;
+    size_t n_corpora;
+    const struct ks_document_facts *document; /* (documents), in the run's order */
+};
+
+enum ks_run_state {
+    KS_RUN_PREPARING, /* reading, tokenizing, quantizing: see `doing`; facts may be NULL */
+    KS_RUN_RUNNING,
+    KS_RUN_PAUSED,
+    KS_RUN_DONE,
+    KS_RUN_STOPPED, /* asked to; what was measured stays */
+    KS_RUN_FAILED,  /* `failure` says why */
+};
+
+enum ks_arm_state {
+    KS_ARM_WAITING, /* not built yet */
+    KS_ARM_RUNNING,
+    KS_ARM_DONE,
+    KS_ARM_DROPPED, /* by a hook or a person; `why` */
+    KS_ARM_FAILED,  /* `why`; the others go on */
+};
+
+struct ks_arm_snapshot {
+    enum ks_arm_state state;
+    const char *why; /* "" unless dropped or failed */
+    struct ks_numbers numbers;
+};
+
+enum ks_log_level { KS_LOG_INFO, KS_LOG_WARNING, KS_LOG_ERROR };
+
+struct ks_log_line {
+    int64_t unix_ns; /* wall clock */
+    enum ks_log_level level;
+    const char *text;
+};
+
+struct ks_snapshot {
+    uint64_t serial; /* grows with each */
+    enum ks_run_state state;
+    const char *doing;   /* "quantizing q4_k_m, 31 of 43 tensors", "" while running */
+    const char *failure; /* "" unless failed */
+    enum ks_code failure_code;
+    const struct ks_facts *facts; /* NULL until prepared */
+    size_t windows;               /* done */
+    size_t positions;             /* scored positions done, of the reference */
+    size_t tokens;                /* positions computed, unscored ones too */
+    int64_t elapsed_ns;           /* of computing windows, pauses excluded */
+    double flops;                 /* useful: 2 * weights in matmuls * positions, + attention */
+    struct ks_numbers reference;
+    struct ks_arm_snapshot *arms; /* (facts->n_arms) */
+    struct ks_log_line *log;      /* oldest first, at most 256 */
+    size_t n_log;
+};
+
+/* Takes the plan over, in success and failure. Checks what can be checked without reading the
+ * corpora. Computes nothing yet. */
+struct ks_run *ks_run_create(struct ks_plan *plan, struct ks_error *err);
+/* Starts the run's own thread: prepare, windows, done. Once. */
+int ks_run_start(struct ks_run *run, struct ks_error *err);
+/* Asks for an end after the windows in flight. Any thread, any time. */
+void ks_run_stop(struct ks_run *run, const char *why);
+void ks_run_pause(struct ks_run *run, bool paused); /* any thread; after the windows in flight */
+/* Stops measuring arm i of facts->arms; its numbers so far stay. Any thread. */
+void ks_run_drop(struct ks_run *run, size_t arm, const char *why);
+/* A line for the log pane. Any thread. */
+void ks_run_note(struct ks_run *run, enum ks_log_level level, const char *text);
+/* Waits for the run's thread. 0 when done or stopped; -1 with *err when it failed. */
+int ks_run_join(struct ks_run *run, struct ks_error *err);
+/* Stops, joins, frees. Accepts NULL. Snapshots that are held live on. */
+void ks_run_destroy(struct ks_run *run);
+
+/* The newest snapshot; release it. Never NULL. Any thread. */
+const struct ks_snapshot *ks_run_snapshot(struct ks_run *run);
+void ks_snapshot_release(const struct ks_snapshot *s); /* accepts NULL */
+/* A file descriptor that polls readable when a snapshot newer than the last ks_run_snapshot is
+ * there. Owned by the run. */
+int ks_run_wake_fd(const struct ks_run *run);
+
+/* ------------------------------------------------------------------ reports */
+
+/* malloc'ed text, the caller's. json: the summary object, with a newline at its end. table: for
+ * people, at most width columns (0: 100), plain ASCII. */
+char *ks_report_json(const struct ks_snapshot *s, bool timing, struct ks_error *err);
+char *ks_report_table(const struct ks_snapshot *s, int width, struct ks_error *err);
+
+/* ------------------------------------------------------------------ the machine */
+
+struct ks_machine {
+    char cpu[128];     /* model name as the kernel tells it */
+    int cpus, threads; /* online, and allowed to us by affinity and cgroup */
+    uint64_t memory_bytes, memory_available_bytes;
+    const char *isa;         /* what would be used */
+    const char *isas[8];     /* built in and running here */
+    const char *isas_not[8]; /* built in, not running here */
+    char gpu[256];           /* why there is none, or what would be used */
+};
+int ks_machine_probe(struct ks_machine *out, struct ks_error *err);
+
+/* One measured line of `kldscope bench`. */
+struct ks_bench_row {
+    const char *group, *name; /* "matmul", "Q4_K 512 x 576 x 1536" */
+    double value;
+    const char *unit;       /* "GFLOP/s", "us/row", "MB/s" */
+    double limit;           /* in the same unit, NaN if none */
+    const char *limit_name; /* "FMA peak", "copy" */
+};
+/* Measures and calls row for each line; `only` is a group's name or NULL for all. */
+int ks_bench(const char *only, int threads, void (*row)(void *ctx, const struct ks_bench_row *row),
+             void *ctx, struct ks_error *err);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * The CPU's operations, and the object they run on.
+ *
+ * Numbers (every path gives the same bits; the scalar C in scalar.c is the definition):
+ * - A product's output is one chain of f32 fused multiply-adds over k = 0..K-1 in order, from 0.
+ *   Vector paths run many outputs side by side and never split k. Blocking stores and reloads the
+ *   same accumulator.
+ * - A sum over a row uses 16 lanes: lane i adds elements i, i+16, ... in order; then lanes l and
+ * l+8, l+4, l+2, l+1 are added in that order (see lanes.h).
+ * - exp, log, tanh, sin, cos, pow come from math.h here, never from libm.
+ * - Denormals are kept.
+ *
+ * A ks_cpu owns a thread pool and per-worker scratch; it is used by one thread at a time (the one
+ * that runs the model). Operations return when their outputs are complete. Shapes are (rows, cols),
+ * row-major, f32 unless said otherwise; n is a number of token rows.
+ */
+#ifndef KS_ENGINE_KERNELS_CPU_H
+#define KS_ENGINE_KERNELS_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/error.h"
+#include "engine/base/pool.h"
+#include "engine/quant/type.h"
+
+enum ks_isa { KS_ISA_SCALAR, KS_ISA_AVX2, KS_ISA_AVX512, KS_ISA_NEON };
+
+const char *ks_isa_name(enum ks_isa isa);
+
+/* The best path that this CPU really runs (probed, not only announced), or the one that
+ * KLDSCOPE_ISA=scalar|avx2|avx512|neon names; an error where that one is unknown or cannot run. */
+int ks_isa_choose(enum ks_isa *isa, struct ks_error *err);
+/* Whether the path is built in and this CPU runs it. */
+int ks_isa_runs(enum ks_isa isa);
+
+struct ks_cpu;
+
+/* threads >= 1. NULL on failure. */
+struct ks_cpu *ks_cpu_create(int threads, enum ks_isa isa, struct ks_error *err);
+void ks_cpu_destroy(struct ks_cpu *cpu); /* accepts NULL */
+struct ks_pool *ks_cpu_pool(struct ks_cpu *cpu);
+enum ks_isa ks_cpu_isa(const struct ks_cpu *cpu);
+
+/* y(n, w.rows) = x(n, w.cols) * W^T, W decoded tile by tile in cache, never whole. Rows of x and y
+ * are contiguous at ldx >= w.cols and ldy >= w.rows floats. y must not overlap x. */
+int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, size_t ldx, size_t n,
+              float *y, size_t ldy, struct ks_error *err);
+
+/* out(n, w.cols) = decoded rows ids[0..n) of w: the embedding. ids in 0..w.rows-1 (checked by the
+ * caller). */
+void ks_gather(struct ks_cpu *cpu, const struct ks_matrix *w, const int32_t *ids, size_t n,
+               float *out);
+
+/* y[i] = x[i] / sqrt(mean(x^2) + eps) * gain[i] for each of n rows of dim; y may be x. */
+void ks_rmsnorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const float *gain,
+                float eps, float *y);
+
+/* x(n, dim) += y(n, dim). */
+void ks_add(struct ks_cpu *cpu, float *x, const float *y, size_t n, size_t dim);
+/* x(n, dim) += bias(dim) in each row. */
+void ks_add_bias(struct ks_cpu *cpu, float *x, const float *bias, size_t n, size_t dim);
+
+/* gate(n, dim) = silu(gate) * up, silu(v) = v / (1 + exp(-v)). */
+void ks_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim);
+
+enum ks_rope_pairing {
+    KS_ROPE_ADJACENT, /* (2i, 2i+1): llama in GGUF's row order */
+    KS_ROPE_HALVES,   /* (i, i + dims/2): the "neox" order */
+};
+
+/*
+ * Rotates the first dims of each head. x: row i, head h at x + i * ldx + h * head_dim. positions[n]
+ * index the tables cosine and sine, (positions, dims / 2).
+ */
+void ks_rope(struct ks_cpu *cpu, float *x, size_t ldx, size_t n, size_t heads, size_t head_dim,
+             size_t dims, enum ks_rope_pairing pairing, const int32_t *positions,
+             const float *cosine, const float *sine);
+
+/*
+ * Causal attention inside each sequence of a batch. Sequence s has rows starts[s]..starts[s+1]-1 of
+ * q(n, heads * head_dim), k(n, kv_heads * head_dim), v(n, kv_heads * head_dim_v), each with its own
+ * leading dimension; out(n, heads * head_dim_v). Query head h uses KV head h / (heads / kv_heads).
+ * For each query: the score of each visible key is scale * the fma chain over head_dim from 0;
+ * softmax with 16 lanes from the first visible key (maximum, exp, sum, divide); then for each
+ * output one fma chain over keys in order. window > 0: only the last `window` keys are visible, the
+ * own one included.
+ */
+struct ks_attention {
+    const float *q, *k, *v;
+    size_t ldq, ldk, ldv;
+    size_t heads, kv_heads, head_dim, head_dim_v;
+    const size_t *starts; /* (n_sequences + 1) */
+    size_t n_sequences;
+    size_t window;
+    float scale;
+};
+int ks_attend(struct ks_cpu *cpu, const struct ks_attention *a, float *out, size_t ldout,
+              struct ks_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * Elementary functions with the same bits on every CPU: polynomials and explicit fma, no libm. Each
+ * says its error bound in ulp, which the tests check against MPFR-grade references.
+ *
+ * The f64 ones serve the ruler (log-softmax over vocabularies); the f32 ones the forward pass.
+ * Vector paths evaluate the very same operations lane by lane.
+ *
+ * Pure functions; any thread.
+ */
+#ifndef KS_ENGINE_KERNELS_MATH_H
+#define KS_ENGINE_KERNELS_MATH_H
+
+/* e^x; 0 below -745.2 (gradually through the denormals), +inf above 709.8; NaN for NaN. */
+double ks_exp(double x);
+/* e^x - 1, without cancellation near 0. */
+double ks_expm1(double x);
+/* ln x; -inf at 0, NaN below. */
+double ks_log(double x);
+/* ln(1 + x), without cancellation near 0. */
+double ks_log1p(double x);
+/* x^y for x > 0. */
+double ks_pow(double x, double y);
+/* Any finite |x| < 2^30. */
+double ks_sin(double x);
+double ks_cos(double x);
+
+float ks_expf(float x);
+float ks_tanhf(float x);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * The forward pass, stage by stage, so that a caller can keep the residual between stages and start
+ * an arm where it first differs from another.
+ *
+ * A ks_body owns the scratch for batches up to max_rows of nets with the hyperparameters given; one
+ * thread at a time. x is the residual stream, (n, hidden), the caller's.
+ */
+#ifndef KS_ENGINE_MODEL_FORWARD_H
+#define KS_ENGINE_MODEL_FORWARD_H
+
+#include "engine/model/model.h"
+
+/* A batch of sequences laid end to end; each is causal inside itself and starts at position 0. */
+struct ks_batch {
+    const int32_t *ids;   /* (n), each in 0..vocab-1 */
+    const size_t *starts; /* (n_sequences + 1); starts[n_sequences] == n */
+    size_t n_sequences;
+};
+
+struct ks_body;
+
+/* Bytes that ks_body_create will take, for a preflight. */
+uint64_t ks_body_bytes(const struct ks_hparams *h, size_t max_rows);
+struct ks_body *ks_body_create(struct ks_cpu *cpu, const struct ks_hparams *h, size_t max_rows,
+                               struct ks_error *err);
+void ks_body_destroy(struct ks_body *b); /* accepts NULL */
+
+/* x = embedding rows of the batch. */
+int ks_body_embed(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
+                  float *x, struct ks_error *err);
+/* x = layer(x). */
+int ks_body_layer(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
+                  size_t layer, float *x, struct ks_error *err);
+/* out(n, hidden) = what the head multiplies: the final norm of x(n, hidden). out may be x. */
+int ks_body_norm(struct ks_body *b, const struct ks_net *net, const float *x, size_t n, float *out,
+                 struct ks_error *err);
+/* logits(n, vocab) = h(n, hidden) * head^T, with the architecture's scaling or soft cap. */
+int ks_body_head(struct ks_body *b, const struct ks_net *net, const float *h, size_t n,
+                 float *logits, struct ks_error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * The workbench: the live screen over a run.
+ *
+ * It owns the terminal between ks_tui_run's call and return, reads immutable snapshots, and steers
+ * the run only through engine.h. One at a time, on the main thread.
+ */
+#ifndef KS_TUI_TUI_H
+#define KS_TUI_TUI_H
+
+#include <signal.h>
+
+#include "engine/engine.h"
+
+struct ks_tui_options {
+    bool mouse;
+    bool ascii;        /* no glyphs beyond ASCII even where the locale has them */
+    const char *theme; /* "dark", "light", "mono", "colourblind"; NULL: dark, mono with NO_COLOR */
+    const volatile sig_atomic_t *interrupted; /* set by main's handlers: leave */
+    const volatile sig_atomic_t *resized;
+};
+
+/* Shows the run until the person quits or the terminal goes away. 0, or -1 where no screen can be
+ * opened (the text says what to do instead). The run is not joined. */
+int ks_tui_run(struct ks_run *run, const struct ks_tui_options *options, struct ks_error *err);
+
+#endif
