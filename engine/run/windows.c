@@ -1,0 +1,45 @@
+#include "engine/run/windows.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* The windows of one document, in order: fills out (which may be NULL) and returns how many. */
+static size_t cut_document(size_t tokens, uint32_t document, size_t window, size_t context_min,
+                           struct ks_window *out)
+{
+    size_t n = 0;
+    size_t scored_to = 0; /* positions below it are scored by earlier windows */
+    for (size_t start = 0; scored_to + 1 < tokens; start += window - context_min) {
+        size_t end = tokens - start < window ? tokens : start + window;
+        size_t score_end = end < tokens ? end : tokens - 1;
+        if (out)
+            out[n] = (struct ks_window){
+                .document = document,
+                .start = start,
+                .rows = score_end - start,
+                .first = scored_to - start,
+                .scored = score_end - scored_to,
+            };
+        n++;
+        scored_to = score_end;
+    }
+    return n;
+}
+
+int ks_windows_cut(const size_t *tokens, size_t n_documents, size_t window, size_t context_min,
+                   struct ks_window **out, size_t *n_out, struct ks_error *err)
+{
+    assert(window >= 2 && context_min >= 1 && context_min < window);
+    size_t n = 0;
+    for (size_t d = 0; d < n_documents; d++)
+        n += cut_document(tokens[d], (uint32_t)d, window, context_min, NULL);
+    struct ks_window *windows = calloc(n ? n : 1, sizeof *windows);
+    if (!windows)
+        return ks_fail_memory(err, n * sizeof *windows, "the list of windows");
+    size_t at = 0;
+    for (size_t d = 0; d < n_documents; d++)
+        at += cut_document(tokens[d], (uint32_t)d, window, context_min, windows + at);
+    *out = windows;
+    *n_out = n;
+    return 0;
+}

@@ -1,0 +1,82 @@
+#include "tests/testing.h"
+
+#include <string.h>
+
+#include "engine/run/windows.h"
+
+static void a_short_document_is_one_window(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    struct ks_window *w;
+    size_t n;
+    assert_int_equal(ks_windows_cut((size_t[]){2, 512}, 2, 512, 256, &w, &n, &err), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(w[0].rows, 1);
+    assert_int_equal(w[0].scored, 1);
+    assert_int_equal(w[1].document, 1);
+    assert_int_equal(w[1].rows, 511);
+    assert_int_equal(w[1].first, 0);
+    free(w);
+}
+
+/* 513 tokens: the first window covers tokens 0..511, and its last position has a successor, so it
+ * scores all 512 and no second window is formed. 514 need one more position. */
+static void the_position_at_the_cut_is_not_lost(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    struct ks_window *w;
+    size_t n;
+    assert_int_equal(ks_windows_cut((size_t[]){513}, 1, 512, 256, &w, &n, &err), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(w[0].scored, 512);
+    free(w);
+    assert_int_equal(ks_windows_cut((size_t[]){514}, 1, 512, 256, &w, &n, &err), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(w[1].start, 256);
+    assert_int_equal(w[1].first, 256);
+    assert_int_equal(w[1].scored, 1);
+    free(w);
+}
+
+/* Every position with a successor once, in order, with at least c tokens before it. */
+static void check_cover(size_t tokens, size_t window, size_t context_min)
+{
+    struct ks_error err;
+    struct ks_window *w;
+    size_t n;
+    assert_int_equal(ks_windows_cut(&tokens, 1, window, context_min, &w, &n, &err), 0);
+    size_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        assert_true(w[i].scored > 0);
+        assert_true(w[i].rows <= window);
+        assert_int_equal(w[i].rows, w[i].first + w[i].scored);
+        assert_int_equal(w[i].start, i * (window - context_min));
+        assert_int_equal(w[i].start + w[i].first, next);
+        if (i > 0)
+            assert_true(w[i].first >= context_min);
+        next = w[i].start + w[i].rows;
+    }
+    assert_int_equal(next, tokens - 1);
+    free(w);
+}
+
+static void every_position_scores_once_for_all_small_shapes(void **state)
+{
+    (void)state;
+    for (size_t window = 2; window <= 9; window++)
+        for (size_t c = 1; c < window; c++)
+            for (size_t tokens = 2; tokens < 60; tokens++)
+                check_cover(tokens, window, c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_document_is_one_window),
+        cmocka_unit_test(the_position_at_the_cut_is_not_lost),
+        cmocka_unit_test(every_position_scores_once_for_all_small_shapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
