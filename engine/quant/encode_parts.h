@@ -1,0 +1,55 @@
+/*
+ * What the encoders of the format families share. Private to engine/quant.
+ *
+ * A row encoder takes cols f32, their importance (cols, or NULL) and writes the row's blocks.
+ */
+#ifndef KS_ENGINE_QUANT_ENCODE_PARTS_H
+#define KS_ENGINE_QUANT_ENCODE_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "engine/quant/decode.h"
+#include "engine/quant/search.h"
+
+typedef void row_encoder(const float *x, size_t cols, const float *importance, uint8_t *out);
+
+row_encoder ks_encode_q8_0, ks_encode_q4_0, ks_encode_q4_1, ks_encode_q5_0, ks_encode_q5_1;
+row_encoder ks_encode_q2_k, ks_encode_q3_k, ks_encode_q4_k, ks_encode_q5_k, ks_encode_q6_k;
+
+/* The scale as the block stores it; the bytes' new end. */
+static inline uint8_t *put_half(uint8_t *out, float value)
+{
+    uint16_t bits = ks_f32_to_f16(value);
+    memcpy(out, &bits, sizeof bits);
+    return out + sizeof bits;
+}
+
+static inline float as_stored(float value)
+{
+    return ks_f16_to_f32(ks_f32_to_f16(value));
+}
+
+/* Lays LANES consecutive groups of n side by side. */
+static inline void gather_groups(const float *x, int n, lanes *out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (lanes){x[i], x[n + i], x[2 * n + i], x[3 * n + i]};
+}
+
+/* Whole levels plus a bias, back in the order of the elements. */
+static inline void scatter_levels(const lanes *level, int n, int bias, uint8_t *out)
+{
+    for (int lane = 0; lane < LANES; lane++)
+        for (int i = 0; i < n; i++)
+            out[lane * n + i] = (uint8_t)((int)level[i][lane] + bias);
+}
+
+float ks_sum_of_squares(const float *x, size_t n); /* one chain, in order */
+
+/* An importance matrix's weight of an element's error: large where the column matters and where the
+ * element stands out from its surroundings of mean square `spread`. */
+void ks_importance_weights(int n, const lanes *x, const lanes *importance, float spread, lanes *w);
+
+#endif
