@@ -31,6 +31,13 @@ struct ks_model;
  */
 struct ks_model *ks_model_open(const char *path, const char *shown, const char *convert_to,
                                struct ks_error *err);
+/*
+ * The same file for looking at and tokenizing alone: an architecture that is not known, tensors
+ * that are missing or ill-shaped, a vocabulary without weights are no errors here. What cannot be
+ * told of it is 0 in the info. ks_model_logits and a run refuse such a model with the words that
+ * ks_model_open would have used.
+ */
+struct ks_model *ks_model_peek(const char *path, const char *shown, struct ks_error *err);
 struct ks_model *ks_model_ref(struct ks_model *m);
 void ks_model_unref(struct ks_model *m); /* accepts NULL */
 

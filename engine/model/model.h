@@ -28,7 +28,9 @@ struct ks_hparams {
     enum ks_rope_scaling rope_scaling;
     float rope_base, rope_factor; /* factor 1: none */
     uint32_t rope_original_context;
-    float attention_scale; /* on q.k */
+    float rope_attn_factor;               /* times cosine and sine */
+    float yarn_beta_fast, yarn_beta_slow; /* rotations over the original context */
+    float attention_scale;                /* on q.k */
 };
 
 /* Accessors beside engine.h's. All borrow. */
@@ -43,12 +45,16 @@ const struct ks_matrix *ks_model_tensor(const struct ks_model *m, size_t i);
 const char *ks_model_tensor_name(const struct ks_model *m, size_t i);
 /* Hash of names, types, shapes and data of all tensors in file order; computed on first use. */
 struct ks_hash ks_model_hash(struct ks_model *m);
+/* The same with other tensors in the place of the model's, as for ks_net_bind: what an arm is. */
+struct ks_hash ks_model_hash_with(const struct ks_model *m, const struct ks_matrix *tensors);
 
 struct ks_net_layer {
     struct ks_matrix attn_q, attn_k, attn_v, attn_output;
     struct ks_matrix ffn_gate, ffn_up, ffn_down;
-    const float *attn_norm, *ffn_norm;              /* (hidden), decoded to f32 */
-    const float *bias_q, *bias_k, *bias_v, *bias_o; /* NULL where there are none */
+    const float *attn_norm, *ffn_norm; /* (hidden), decoded to f32 */
+    /* NULL where there are none: */
+    const float *bias_q, *bias_k, *bias_v, *bias_o;
+    const float *bias_gate, *bias_up, *bias_down;
 };
 
 struct ks_net {
@@ -56,20 +62,25 @@ struct ks_net {
     struct ks_matrix token_embd, head; /* head is token_embd where tied, its original bytes */
     const float *output_norm;          /* (hidden) */
     struct ks_net_layer *layers;       /* (hparams.layers) */
-    float *rope_cos, *rope_sin;        /* (context used, rope_dims / 2) */
+    const float *rope_factors;         /* (rope_dims / 2) dividing the frequencies, or NULL */
+    float *rope_cos, *rope_sin;        /* (positions, rope_dims / 2) */
+    size_t positions;                  /* the longest sequence that the tables serve */
     void *memory;                      /* private: decoded vectors */
 };
 
 /* Binds tensors (one matrix for each of the model's tensors, in file order: the model's own or an
- * arm's replacements) to their roles. positions: how many the rope tables need (the window).
- * Errors: a missing or ill-shaped tensor by name, a tensor with no role in this architecture. */
+ * arm's replacements) to their roles. positions: how many the rope tables need (the window). The
+ * net borrows the model and the tensors' data.
+ * Errors: a missing or ill-shaped tensor by name, a tensor with no role in this architecture, a
+ * tensor of a type that cannot be decoded, a model from ks_model_peek that cannot be computed. */
 int ks_net_bind(struct ks_net *net, const struct ks_model *m, const struct ks_matrix *tensors,
                 size_t positions, struct ks_error *err);
 void ks_net_finish(struct ks_net *net); /* accepts a zeroed one */
 
 /* Whether two nets compute the same thing in a stage: -1 the embedding, 0..layers-1 a layer, layers
- * the final norm and head. True means bit-identical outputs for identical inputs. Pointers are
- * compared, so equal tensors must share memory. False for different hyperparameters. */
+ * the final norm and head. True means bit-identical outputs for identical inputs. Of matrices the
+ * pointers are compared, so equal ones must share memory; of vectors the decoded values. False for
+ * different hyperparameters. */
 bool ks_net_stage_equal(const struct ks_net *a, const struct ks_net *b, int stage);
 
 #endif

@@ -1,0 +1,96 @@
+#include <stdlib.h>
+
+#include "engine/base/bytes.h"
+#include "engine/base/pool.h"
+#include "engine/model/forward.h"
+#include "engine/model/object.h"
+
+#define HEAD_TILE 64 /* rows of logits at once: a vocabulary is wide */
+
+struct pass {
+    struct ks_cpu *cpu;
+    struct ks_body *body;
+    struct ks_net net;
+    struct ks_batch batch;
+    size_t starts[2];
+    float *x;      /* (n, hidden) */
+    float *logits; /* (HEAD_TILE, vocab) */
+};
+
+static void finish(struct pass *p)
+{
+    ks_net_finish(&p->net);
+    ks_body_destroy(p->body);
+    ks_cpu_destroy(p->cpu);
+    free(p->x);
+    free(p->logits);
+}
+
+static int prepare(struct pass *p, struct ks_model *m, const int32_t *ids, size_t n, int threads,
+                   struct ks_error *err)
+{
+    const struct ks_hparams *h = &m->hparams;
+    enum ks_isa isa;
+    if (ks_net_bind(&p->net, m, m->tensors, n, err) || ks_isa_choose(&isa, err))
+        return -1;
+    p->cpu = ks_cpu_create(threads > 0 ? threads : ks_threads_allowed(), isa, err);
+    if (!p->cpu)
+        return -1;
+    p->body = ks_body_create(p->cpu, h, n, err);
+    if (!p->body)
+        return -1;
+    p->x = ks_alloc_aligned(n, h->hidden * sizeof(float));
+    p->logits = ks_alloc_aligned(HEAD_TILE, h->vocab * sizeof(float));
+    if (!p->x || !p->logits)
+        return ks_fail_memory(err, (n * h->hidden + (uint64_t)HEAD_TILE * h->vocab) * sizeof(float),
+                              "residuals and logits");
+    p->starts[1] = n;
+    p->batch = (struct ks_batch){.ids = ids, .starts = p->starts, .n_sequences = 1};
+    return 0;
+}
+
+static int run_body(struct pass *p, struct ks_error *err)
+{
+    if (ks_body_embed(p->body, &p->net, &p->batch, p->x, err))
+        return -1;
+    for (size_t l = 0; l < p->net.hparams->layers; l++) {
+        if (ks_body_layer(p->body, &p->net, &p->batch, l, p->x, err))
+            return -1;
+    }
+    return ks_body_norm(p->body, &p->net, p->x, p->starts[1], p->x, err);
+}
+
+static int run_head(struct pass *p,
+                    int (*row)(void *ctx, size_t position, const float *logits, size_t vocab,
+                               struct ks_error *err),
+                    void *ctx, struct ks_error *err)
+{
+    size_t vocab = p->net.hparams->vocab, hidden = p->net.hparams->hidden;
+    for (size_t first = 0; first < p->starts[1]; first += HEAD_TILE) {
+        size_t n = p->starts[1] - first < HEAD_TILE ? p->starts[1] - first : HEAD_TILE;
+        if (ks_body_head(p->body, &p->net, p->x + first * hidden, n, p->logits, err))
+            return -1;
+        for (size_t i = 0; i < n; i++) {
+            if (row(ctx, first + i, p->logits + i * vocab, vocab, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int threads,
+                    int (*row)(void *ctx, size_t position, const float *logits, size_t vocab,
+                               struct ks_error *err),
+                    void *ctx, struct ks_error *err)
+{
+    if (m->refusal.code == KS_OK && n > m->hparams.context)
+        return ks_fail(err, KS_BAD_INPUT, "%s: %zu tokens are more than the model's context of %u",
+                       m->shown, n, m->hparams.context);
+    if (n == 0)
+        return ks_fail(err, KS_BAD_INPUT, "%s: no token ids to compute logits for", m->shown);
+    struct pass p = {0};
+    int failed =
+        prepare(&p, m, ids, n, threads, err) || run_body(&p, err) || run_head(&p, row, ctx, err);
+    finish(&p);
+    return failed ? -1 : 0;
+}
