@@ -1,0 +1,74 @@
+/*
+ * The object: a pool, the chosen path and the workers' memory.
+ */
+#include "engine/kernels/cpu.h"
+
+#include <stdlib.h>
+
+#include "engine/base/bytes.h"
+#include "engine/kernels/isa.h"
+#include "engine/kernels/ops.h"
+
+static int create_scratch(struct ks_cpu *cpu, int threads, struct ks_error *err)
+{
+    size_t panel = cpu->ops->panel;
+    cpu->workers = calloc((size_t)threads, sizeof *cpu->workers);
+    if (!cpu->workers)
+        return ks_fail_memory(err, (size_t)threads * sizeof *cpu->workers, "the kernels' workers");
+    for (int i = 0; i < threads; i++) {
+        struct ks_scratch *s = &cpu->workers[i];
+        s->panel = ks_alloc_aligned(panel * KS_BLOCK_K, sizeof *s->panel);
+        s->rows = ks_alloc_aligned(panel * KS_DECODE_K, sizeof *s->rows);
+        if (!s->panel || !s->rows)
+            return ks_fail_memory(err, panel * KS_BLOCK_K * sizeof *s->panel,
+                                  "a worker's decoded weights; ask for fewer --threads");
+    }
+    return 0;
+}
+
+struct ks_cpu *ks_cpu_create(int threads, enum ks_isa isa, struct ks_error *err)
+{
+    const struct ks_ops *ops = ks_isa_ops(isa);
+    if (!ops) {
+        ks_fail(err, KS_UNSUPPORTED, "the %s kernels are not built into this program",
+                ks_isa_name(isa));
+        return NULL;
+    }
+    struct ks_cpu *cpu = calloc(1, sizeof *cpu);
+    if (!cpu) {
+        ks_fail_memory(err, sizeof *cpu, "the kernels");
+        return NULL;
+    }
+    cpu->isa = isa;
+    cpu->ops = ops;
+    cpu->pool = ks_pool_create(threads, err);
+    if (!cpu->pool || create_scratch(cpu, threads, err)) {
+        ks_cpu_destroy(cpu);
+        return NULL;
+    }
+    return cpu;
+}
+
+void ks_cpu_destroy(struct ks_cpu *cpu)
+{
+    if (!cpu)
+        return;
+    for (int i = 0; cpu->workers && i < ks_pool_threads(cpu->pool); i++) {
+        free(cpu->workers[i].panel);
+        free(cpu->workers[i].rows);
+    }
+    free(cpu->workers);
+    free(cpu->attend);
+    ks_pool_destroy(cpu->pool);
+    free(cpu);
+}
+
+struct ks_pool *ks_cpu_pool(struct ks_cpu *cpu)
+{
+    return cpu->pool;
+}
+
+enum ks_isa ks_cpu_isa(const struct ks_cpu *cpu)
+{
+    return cpu->isa;
+}

@@ -1,0 +1,126 @@
+/*
+ * Products with weights. A task is a panel of W's rows and a chunk of tokens: the panel is decoded
+ * into the worker's cache, k-major, and every token of the chunk runs over it. So a weight is
+ * decoded once a chunk, and chunks are made only where panels alone are too few for the threads.
+ */
+#include <assert.h>
+
+#include "engine/kernels/ops.h"
+
+#define LEAST_CHUNK      112 /* tokens; below that decoding would weigh more than the product */
+#define TASKS_FOR_THREAD 4
+
+struct matmul {
+    struct ks_cpu *cpu;
+    const struct ks_matrix *w;
+    uint64_t row_bytes;
+    const float *x;
+    float *y;
+    size_t ldx, ldy, n;
+    size_t panels, chunk; /* panels of W; tokens in a task */
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes before column k of a row; k a whole number of blocks. */
+static size_t offset_of(enum ks_type type, size_t k)
+{
+    const struct ks_type_info *info = ks_type_info((uint32_t)type);
+    return k / info->block_elems * info->block_bytes;
+}
+
+/* s->panel(n_k, PANEL) = rows [row, row + n_rows) and columns [k, k + n_k) of W, transposed. */
+static void fill_panel(const struct matmul *t, struct ks_scratch *s, size_t row, size_t n_rows,
+                       size_t k, size_t n_k)
+{
+    const struct ks_ops *ops = t->cpu->ops;
+    for (size_t at = 0; at < n_k; at += KS_DECODE_K) {
+        size_t len = least(KS_DECODE_K, n_k - at);
+        const uint8_t *src = t->w->data + row * t->row_bytes + offset_of(t->w->type, k + at);
+        for (size_t r = 0; r < n_rows; r++)
+            ops->decode(t->w->type, src + r * t->row_bytes, s->rows + r * KS_DECODE_K, len);
+        ops->transpose(s->rows, KS_DECODE_K, n_rows, len, s->panel + at * ops->panel);
+    }
+}
+
+static void run_task(void *ctx, size_t i, int worker)
+{
+    const struct matmul *t = ctx;
+    const struct ks_ops *ops = t->cpu->ops;
+    struct ks_scratch *s = &t->cpu->workers[worker];
+    size_t row = i % t->panels * ops->panel, token = i / t->panels * t->chunk;
+    size_t n_rows = least(ops->panel, t->w->rows - row);
+    for (size_t k = 0; k < t->w->cols; k += KS_BLOCK_K) {
+        size_t n_k = least(KS_BLOCK_K, t->w->cols - k);
+        fill_panel(t, s, row, n_rows, k, n_k);
+        ops->product(&(struct ks_product){
+            .x = t->x + token * t->ldx + k,
+            .ldx = t->ldx,
+            .m = least(t->chunk, t->n - token),
+            .b = s->panel,
+            .ldb = ops->panel,
+            .n = n_rows,
+            .k = n_k,
+            .y = t->y + token * t->ldy + row,
+            .ldy = t->ldy,
+            .resume = k > 0,
+        });
+    }
+}
+
+/* Tokens a task, so that there are a few tasks for each thread where n allows it. */
+static size_t chunk_of(size_t n, size_t panels, size_t threads)
+{
+    size_t chunks = threads > 1 ? (threads * TASKS_FOR_THREAD + panels - 1) / panels : 1;
+    size_t chunk = (n + chunks - 1) / chunks;
+    return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
+}
+
+int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, size_t ldx, size_t n,
+              float *y, size_t ldy, struct ks_error *err)
+{
+    const struct ks_type_info *info = ks_type_info((uint32_t)w->type);
+    struct matmul t = {.cpu = cpu, .w = w, .x = x, .ldx = ldx, .n = n, .y = y, .ldy = ldy};
+    if (!info || !info->decodes)
+        return ks_fail(err, KS_UNSUPPORTED, "cannot multiply by a matrix of type %s",
+                       info ? info->name : "unknown");
+    if (!ks_type_row_bytes(w->type, w->cols, &t.row_bytes))
+        return ks_fail(err, KS_INTERNAL, "a %s matrix of %llu columns, not whole blocks of %u",
+                       info->name, (unsigned long long)w->cols, info->block_elems);
+    assert(ldx >= w->cols && ldy >= w->rows);
+    t.panels = (w->rows + cpu->ops->panel - 1) / cpu->ops->panel;
+    if (n == 0 || t.panels == 0)
+        return 0;
+    t.chunk = chunk_of(n, t.panels, (size_t)ks_pool_threads(cpu->pool));
+    ks_pool_for(cpu->pool, t.panels * ((n + t.chunk - 1) / t.chunk), run_task, &t);
+    return 0;
+}
+
+struct gather {
+    const struct ks_ops *ops;
+    const struct ks_matrix *w;
+    uint64_t row_bytes;
+    const int32_t *ids;
+    float *out;
+};
+
+static void gather_row(void *ctx, size_t i, int worker)
+{
+    (void)worker;
+    const struct gather *g = ctx;
+    const uint8_t *row = g->w->data + (uint64_t)g->ids[i] * g->row_bytes;
+    g->ops->decode(g->w->type, row, g->out + i * g->w->cols, g->w->cols);
+}
+
+void ks_gather(struct ks_cpu *cpu, const struct ks_matrix *w, const int32_t *ids, size_t n,
+               float *out)
+{
+    struct gather g = {.ops = cpu->ops, .w = w, .ids = ids, .out = out};
+    bool whole = ks_type_row_bytes(w->type, w->cols, &g.row_bytes);
+    assert(whole);
+    (void)whole;
+    ks_pool_for(cpu->pool, n, gather_row, &g);
+}

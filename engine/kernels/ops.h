@@ -1,0 +1,66 @@
+/*
+ * What a path (scalar, AVX2, AVX-512) supplies: operations on tiles and rows, single-threaded. The
+ * files cpu.c, matmul.c, rows.c and attend.c split the public operations into them. Private to the
+ * kernels.
+ */
+#ifndef KS_ENGINE_KERNELS_OPS_H
+#define KS_ENGINE_KERNELS_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/kernels/cpu.h"
+
+/*
+ * y(m, n) = x(m, k) * b(k, n), each output one fma chain over k in order. Leading dimensions in
+ * floats. n <= panel. With resume the chains go on from what y holds, else from 0.
+ */
+struct ks_product {
+    const float *x, *b;
+    float *y;
+    size_t ldx, ldb, ldy;
+    size_t m, n, k;
+    bool resume;
+};
+
+struct ks_ops {
+    size_t panel; /* outputs side by side: the width of a packed panel */
+
+    /* As ks_decode_row. */
+    void (*decode)(enum ks_type type, const void *src, float *dst, size_t n);
+    /* panel(k, PANEL) = rows(n_rows, k) transposed; the columns from n_rows on are 0. panel is
+     * 64-byte aligned. */
+    void (*transpose)(const float *rows, size_t ld, size_t n_rows, size_t k, float *panel);
+    void (*product)(const struct ks_product *p);
+
+    void (*rmsnorm)(const float *x, size_t dim, const float *gain, float eps, float *y);
+    void (*add)(float *x, const float *y, size_t n);
+    void (*silu_mul)(float *gate, const float *up, size_t n);
+    /* One head of one row; c and s are the row's table entries (half). */
+    void (*rotate)(float *x, size_t half, enum ks_rope_pairing pairing, const float *c,
+                   const float *s);
+    /* row(n) = softmax(scale * row) */
+    void (*softmax)(float *row, size_t n, float scale);
+};
+
+extern const struct ks_ops ks_scalar_ops;
+
+/* One worker's memory, 64-byte aligned. */
+struct ks_scratch {
+    float *panel; /* (KS_BLOCK_K, panel) decoded weights, k-major */
+    float *rows;  /* (panel, KS_DECODE_K) decoded weights before they are transposed */
+};
+
+#define KS_BLOCK_K  2048 /* a panel of that depth leaves room in a second-level cache */
+#define KS_DECODE_K 256  /* a whole number of every type's blocks */
+
+struct ks_cpu {
+    struct ks_pool *pool;
+    enum ks_isa isa;
+    const struct ks_ops *ops;
+    struct ks_scratch *workers; /* (threads) */
+    float *attend;              /* grown by attend.c */
+    size_t attend_floats;
+};
+
+#endif
