@@ -9,7 +9,8 @@
  * and each refusal names the file and the byte offset or the tensor.
  *
  * The object is immutable after ks_gguf_open; any thread may read it. Strings and tensor data point
- * into the mapping and live until ks_gguf_close.
+ * into the mapping and live until ks_gguf_close. A file that is cut while it is mapped raises
+ * SIGBUS at whoever reads the missing pages; who owns the process catches it.
  */
 #ifndef KS_ENGINE_GGUF_GGUF_H
 #define KS_ENGINE_GGUF_GGUF_H
@@ -29,11 +30,11 @@ struct ks_str {
 };
 
 struct ks_gguf_tensor {
-    const char *name; /* NUL-terminated copy owned by the ks_gguf */
-    uint32_t type;    /* a ggml type number that type.h's table knows (checked) */
-    uint32_t n_dims;  /* 1..4 */
-    uint64_t dims[4]; /* dims[0] contiguous; unused ones are 1 */
-    const uint8_t *data;
+    const char *name;    /* NUL-terminated copy owned by the ks_gguf */
+    uint32_t type;       /* a type that type.h's table knows, decodable or not (checked) */
+    uint32_t n_dims;     /* 1..4 */
+    uint64_t dims[4];    /* dims[0] contiguous; unused ones are 1 */
+    const uint8_t *data; /* aligned to general.alignment: 32 unless the file says otherwise, >= 8 */
     uint64_t bytes;
     uint32_t part;   /* which file of a split, from 0 */
     uint64_t offset; /* of data in that file */
@@ -72,6 +73,9 @@ struct ks_gguf_value {
         } array;
     };
 };
+
+/* "u32", "string", "array"; "?" for a number that is none. */
+const char *ks_gguf_value_type_name(enum ks_gguf_value_type type);
 
 /* Opens and checks a file and, for a split, all its parts. NULL on failure. */
 struct ks_gguf *ks_gguf_open(const char *path, struct ks_error *err);

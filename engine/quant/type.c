@@ -32,6 +32,12 @@ static const struct ks_type_info types[] = {
     {KS_IQ3_S, "IQ3_S", 256, 110, false, false},
     {KS_TQ1_0, "TQ1_0", 256, 54, false, false},
     {KS_TQ2_0, "TQ2_0", 256, 66, false, false},
+    {KS_Q1_0, "Q1_0", 128, 18, false, false},
+    {KS_I8, "I8", 1, 1, false, false},
+    {KS_I16, "I16", 1, 2, false, false},
+    {KS_I32, "I32", 1, 4, false, false},
+    {KS_I64, "I64", 1, 8, false, false},
+    {KS_F64, "F64", 1, 8, false, false},
 };
 
 const struct ks_type_info *ks_type_at(uint32_t i)

@@ -33,12 +33,18 @@ enum ks_type {
     KS_IQ3_S = 21,
     KS_IQ2_S = 22,
     KS_IQ4_XS = 23,
+    KS_I8 = 24, /* integers and F64 are never weights, but files may carry such a table */
+    KS_I16 = 25,
+    KS_I32 = 26,
+    KS_I64 = 27,
+    KS_F64 = 28,
     KS_IQ1_M = 29,
     KS_BF16 = 30,
     KS_TQ1_0 = 34,
     KS_TQ2_0 = 35,
     KS_MXFP4 = 39,
     KS_NVFP4 = 40,
+    KS_Q1_0 = 41,
 };
 
 struct ks_type_info {
@@ -52,6 +58,10 @@ struct ks_type_info {
 
 /* NULL for a number that is no known type (a fork's, or a broken file). */
 const struct ks_type_info *ks_type_info(uint32_t type);
+
+/* What a number stands for that is no type of ours but known elsewhere, for messages: "IQ4_K of
+ * ik_llama.cpp"; NULL where nothing is known. */
+const char *ks_type_foreign(uint32_t type);
 
 /* The i-th known type in the order of the table, NULL past the end; for lists in help and tests. */
 const struct ks_type_info *ks_type_at(uint32_t i);
