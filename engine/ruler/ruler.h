@@ -6,6 +6,16 @@
  * in 16 lanes and one tree (kernels/lanes.h) with exp and log from kernels/math.h, so the same rows
  * give the same bits on every ISA.
  *
+ * With x = r - max r, y = a - max a, d = x - y, S = sum e^x and T = sum e^y, a position costs one
+ * pass with two exponentials a token:
+ *     KLD     = sum e^x d / S + (ln T - ln S)
+ *     reverse = (ln S - ln T) - sum e^y d / T
+ * Equal rows have d = 0 everywhere and S = T to the bit, so both are exactly 0. Otherwise rounding
+ * may leave a KLD a few 1e-16 off, and so below 0; it is kept as it is.
+ *
+ * A term whose e^x (reverse: e^y) is 0 in f64 is skipped, so that 0 * inf is never formed. What is
+ * left gives +inf exactly where a token with mass in one row has the logit -inf in the other.
+ *
  * Pure functions over the caller's memory; any thread, many at once.
  */
 #ifndef KS_ENGINE_RULER_RULER_H
@@ -19,11 +29,13 @@
 
 #define KS_TOP_MAX 32 /* top_k of a scenario is 1..32; 10 by default */
 
-/* What is computed once of a reference row and shared by all arms. */
+/* What is computed once of a reference row and shared by all arms. Where the row is no measurement
+ * every number is NaN and every count 0. */
 struct ks_ref_row {
     bool measurement;        /* false: NaN, +inf, or all -inf in the row */
     double max;              /* largest logit */
-    double lse;              /* ln sum exp(l - max); so log p_i = l_i - max - lse */
+    double sum;              /* sum exp(l - max), 1..vocab */
+    double lse;              /* ln sum; so log p_i = l_i - max - lse */
     double logprob;          /* of the target */
     double entropy;          /* -sum p log p, nats */
     int32_t top[KS_TOP_MAX]; /* indices, largest first, ties to the lowest index */
@@ -31,6 +43,7 @@ struct ks_ref_row {
     int32_t rank;            /* of the target, 1 = top; rank by the same order */
 };
 
+/* As above where it is no measurement. */
 struct ks_arm_row {
     bool measurement; /* both rows are */
     double kld; /* KLD(P_ref || Q_arm), nats; +inf where p > 0 meets a logit of -inf; >= -1e-9 */
@@ -45,7 +58,8 @@ struct ks_arm_row {
 int ks_ruler_reference(enum ks_isa isa, const float *row, size_t vocab, int32_t target, int k,
                        struct ks_ref_row *out, struct ks_error *err);
 
-/* reference(vocab) with its ks_ref_row, arm(arm_vocab): widths that differ are an error. */
+/* reference(vocab) with its ks_ref_row, made with the same k; arm(arm_vocab): widths that differ
+ * are an error. */
 int ks_ruler_arm(enum ks_isa isa, const float *reference, size_t vocab,
                  const struct ks_ref_row *ref, const float *arm, size_t arm_vocab, int32_t target,
                  int k, struct ks_arm_row *out, struct ks_error *err);
