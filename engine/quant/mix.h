@@ -39,23 +39,25 @@ struct ks_mix {
     const struct ks_mix_override *overrides;
     size_t n_overrides;
     bool ordered; /* the first match wins; else two that match one tensor are an error */
-    bool pure;    /* the preset's base type everywhere */
+    bool pure;    /* the preset's base type everywhere, head and embedding too */
     bool has_importance;
 };
 
 /* The presets known, in the order of the help; NULL past the end. */
 const char *ks_preset_at(size_t i);
-/* The preset's name as written in the table, found in any case; NULL if there is none. */
+/* The preset's name as written in the table, found in any case and by its short form ("Q4_K" is
+ * Q4_K_M); NULL if there is none. */
 const char *ks_preset_named(const char *name);
 
 /*
  * Fills types[n] with each tensor's type under the mix: the stored type where nothing applies.
- * Errors: an unknown preset or type (with the nearest known name), a regex that does not compile
- * (with the offset) or matches no quantizable tensor, two keyed patterns on one tensor, a type that
- * needs an importance matrix without one, a type not quantizable by this program, a shape with no
- * fallback; each names the tensor or pattern.
- * warnings: NULL, or a callback for what is legal and likely unmeant (an `output` pattern that also
- * hits attn_output); the text is valid during the call.
+ * Errors: an unknown preset or type (with the nearest known name); a regex that does not compile
+ * (with the offset), takes too many steps or matches no quantizable tensor; two keyed patterns on
+ * one tensor; a type that needs an importance matrix without one, or that this program can't
+ * quantize to; a shape with no fallback. Each names the tensor or pattern.
+ * warn: NULL, or a callback for what is legal and likely unmeant (an `output` pattern that also
+ * hits attn_output, a pattern all of whose tensors an earlier one takes); the text is valid during
+ * the call. types is untouched on failure.
  */
 int ks_mix_resolve(const struct ks_mix *mix, const struct ks_mix_model *model,
                    const struct ks_mix_tensor *tensors, size_t n, enum ks_type *types,
