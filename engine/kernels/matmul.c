@@ -61,7 +61,7 @@ static void run_task(void *ctx, size_t i, int worker)
             .ldx = t->ldx,
             .m = least(t->chunk, t->n - token),
             .b = s->panel,
-            .ldb = ops->panel,
+
             .n = n_rows,
             .k = n_k,
             .y = t->y + token * t->ldy + row,

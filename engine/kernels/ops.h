@@ -12,15 +12,17 @@
 #include "engine/kernels/cpu.h"
 
 /*
- * y(m, n) = x(m, k) * b(k, n), each output one fma chain over k in order. Leading dimensions in
- * floats. n <= panel. With resume the chains go on from what y holds, else from 0.
+ * y(m, n) = x(m, k) * b(k, PANEL), each output one fma chain over k in order; only the first n of
+ * the panel's columns are wanted. b is 64-byte aligned, x and y have leading dimensions in floats.
+ * With resume the chains go on from what y holds, else from 0. With stairs row i takes i more
+ * steps: k + i in all.
  */
 struct ks_product {
     const float *x, *b;
     float *y;
-    size_t ldx, ldb, ldy;
+    size_t ldx, ldy;
     size_t m, n, k;
-    bool resume;
+    bool resume, stairs;
 };
 
 struct ks_ops {
@@ -43,7 +45,7 @@ struct ks_ops {
     void (*softmax)(float *row, size_t n, float scale);
 };
 
-extern const struct ks_ops ks_scalar_ops;
+extern const struct ks_ops ks_scalar_ops, ks_avx2_ops, ks_avx512_ops;
 
 /* One worker's memory, 64-byte aligned. */
 struct ks_scratch {

@@ -24,8 +24,8 @@ static void product(const struct ks_product *p)
         for (size_t j = 0; j < p->n; j++) {
             float *y = p->y + i * p->ldy + j;
             float sum = p->resume ? *y : 0.0f;
-            for (size_t k = 0; k < p->k; k++)
-                sum = fmaf(p->x[i * p->ldx + k], p->b[k * p->ldb + j], sum);
+            for (size_t k = 0; k < p->k + (p->stairs ? i : 0); k++)
+                sum = fmaf(p->x[i * p->ldx + k], p->b[k * PANEL + j], sum);
             *y = sum;
         }
     }

@@ -57,13 +57,18 @@ KS_INLINE ks_f32x16 ks_f32x16_load(const float *p)
     return r;
 }
 
-/* n < 16 elements, the other lanes are fill. */
+/* How many of the first n lanes are in native i. */
+#define KS_PART(n, i, width)                                                                       \
+    ((n) <= (size_t)(i) * (width)            ? 0                                                   \
+     : (n) - (size_t)(i) * (width) < (width) ? (n) - (size_t)(i) * (width)                         \
+                                             : (width))
+
+/* n <= 16 elements, the other lanes are fill. */
 KS_INLINE ks_f32x16 ks_f32x16_load_part(const float *p, size_t n, float fill)
 {
-    float lane[KS_LANES];
-    for (size_t i = 0; i < KS_LANES; i++)
-        lane[i] = i < n ? p[i] : fill;
-    return ks_f32x16_load(lane);
+    ks_f32x16 r;
+    KS_EACH_F32 r.v[i] = ks_vf_load_part(p + i * KS_VF, KS_PART(n, i, KS_VF), ks_vf_set(fill));
+    return r;
 }
 
 KS_INLINE void ks_f32x16_store(float *p, ks_f32x16 a)
@@ -71,11 +76,16 @@ KS_INLINE void ks_f32x16_store(float *p, ks_f32x16 a)
     KS_EACH_F32 ks_vf_store(p + i * KS_VF, a.v[i]);
 }
 
+/* The first n <= 16 lanes. */
 KS_INLINE void ks_f32x16_store_part(float *p, size_t n, ks_f32x16 a)
 {
-    float lane[KS_LANES];
-    ks_f32x16_store(lane, a);
-    memcpy(p, lane, n * sizeof *p);
+    KS_EACH_F32 ks_vf_store_part(p + i * KS_VF, KS_PART(n, i, KS_VF), a.v[i]);
+}
+
+KS_INLINE ks_f32x16 ks_f32x16_neg(ks_f32x16 a)
+{
+    KS_EACH_F32 a.v[i] = -a.v[i];
+    return a;
 }
 
 KS_INLINE ks_f32x16 ks_f32x16_add(ks_f32x16 a, ks_f32x16 b)

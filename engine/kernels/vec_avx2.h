@@ -29,6 +29,24 @@ KS_INLINE void ks_vf_store(float *p, ks_vf a)
     _mm256_storeu_ps(p, a);
 }
 
+/* All ones in the first n lanes. */
+KS_INLINE __m256i ks_vf_mask(size_t n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+/* n <= 8 elements; the other lanes are fill's, or not written. */
+KS_INLINE ks_vf ks_vf_load_part(const float *p, size_t n, ks_vf fill)
+{
+    __m256i mask = ks_vf_mask(n);
+    return _mm256_blendv_ps(fill, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
+}
+
+KS_INLINE void ks_vf_store_part(float *p, size_t n, ks_vf a)
+{
+    _mm256_maskstore_ps(p, ks_vf_mask(n), a);
+}
+
 KS_INLINE ks_vf ks_vf_fma(ks_vf a, ks_vf b, ks_vf c)
 {
     return _mm256_fmadd_ps(a, b, c);

@@ -29,6 +29,17 @@ KS_INLINE void ks_vf_store(float *p, ks_vf a)
     _mm512_storeu_ps(p, a);
 }
 
+/* n <= 16 elements; the other lanes are fill's, or not written. */
+KS_INLINE ks_vf ks_vf_load_part(const float *p, size_t n, ks_vf fill)
+{
+    return _mm512_mask_loadu_ps(fill, (__mmask16)((1u << n) - 1), p);
+}
+
+KS_INLINE void ks_vf_store_part(float *p, size_t n, ks_vf a)
+{
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), a);
+}
+
 KS_INLINE ks_vf ks_vf_fma(ks_vf a, ks_vf b, ks_vf c)
 {
     return _mm512_fmadd_ps(a, b, c);

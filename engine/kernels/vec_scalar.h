@@ -25,6 +25,18 @@ KS_INLINE void ks_vf_store(float *p, ks_vf a)
     *p = a;
 }
 
+/* n <= 1 elements; the other lane is fill's, or not written. */
+KS_INLINE ks_vf ks_vf_load_part(const float *p, size_t n, ks_vf fill)
+{
+    return n ? *p : fill;
+}
+
+KS_INLINE void ks_vf_store_part(float *p, size_t n, ks_vf a)
+{
+    if (n)
+        *p = a;
+}
+
 KS_INLINE ks_vf ks_vf_fma(ks_vf a, ks_vf b, ks_vf c)
 {
     return fmaf(a, b, c);

@@ -8,6 +8,7 @@
 #include "tests/testing.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "engine/base/bytes.h"
@@ -15,6 +16,18 @@
 
 static const enum ks_isa all_isas[] = {KS_ISA_SCALAR, KS_ISA_AVX2, KS_ISA_AVX512, KS_ISA_NEON};
 #define N_ISAS (sizeof all_isas / sizeof all_isas[0])
+
+/* ks_isa_runs, asked once. */
+static inline bool test_runs(enum ks_isa isa)
+{
+    static int known[N_ISAS]; /* 0: not asked, 1: no, 2: yes */
+    if (!known[isa])
+        known[isa] = 1 + (ks_isa_runs(isa) != 0);
+    return known[isa] == 2;
+}
+
+static const int test_threads[] = {1, 2, 7};
+#define N_TEST_THREADS (sizeof test_threads / sizeof test_threads[0])
 
 static inline struct ks_cpu *test_cpu(int threads, enum ks_isa isa)
 {
@@ -44,6 +57,13 @@ static inline float *test_floats(size_t n, uint64_t seed)
     for (size_t i = 0; i < n; i++)
         x[i] = test_uniform(&seed);
     return x;
+}
+
+/* x[i] = value for every n-th element from the first on. */
+static inline void test_sprinkle(float *x, size_t n, size_t every, float value)
+{
+    for (size_t i = 0; i < n; i += every)
+        x[i] = value;
 }
 
 /* Equal to the bit, any NaN as good as any other. */

@@ -41,17 +41,17 @@ static void check(const struct ks_matrix *w, size_t n, size_t pad)
     float *x = test_floats(n * ldx, 7), *want = test_floats(n * ldy, 8);
     expect(w, x, ldx, n, want, ldy);
     for (size_t i = 0; i < N_ISAS; i++) {
-        if (!ks_isa_runs(all_isas[i]))
+        if (!test_runs(all_isas[i]))
             continue;
-        for (int threads = 1; threads <= 7; threads = threads == 1 ? 2 : threads + 5) {
-            struct ks_cpu *cpu = test_cpu(threads, all_isas[i]);
+        for (size_t t = 0; t < N_TEST_THREADS; t++) {
+            struct ks_cpu *cpu = test_cpu(test_threads[t], all_isas[i]);
             float *got = test_floats(n * ldy, 8);
             struct ks_error err;
             assert_int_equal(ks_matmul(cpu, w, x, ldx, n, got, ldy, &err), 0);
             char what[128];
             snprintf(what, sizeof what, "%s %s %d threads, %zu x %zu x %zu",
-                     ks_isa_name(all_isas[i]), ks_type_info((uint32_t)w->type)->name, threads, n,
-                     (size_t)w->cols, (size_t)w->rows);
+                     ks_isa_name(all_isas[i]), ks_type_info((uint32_t)w->type)->name,
+                     test_threads[t], n, (size_t)w->cols, (size_t)w->rows);
             assert_same_bits(got, want, n * ldy, what);
             free(got);
             ks_cpu_destroy(cpu);
@@ -95,12 +95,109 @@ static void every_type_that_decodes_multiplies(void **state)
     }
 }
 
+/* IEEE says what comes of them; the row or output they stand in, and no other. */
+static void nan_and_infinity_stay_in_their_row_and_output(void **state)
+{
+    (void)state;
+    struct ks_matrix w = random_matrix(KS_F32, 40, 64, 5);
+    float *weights = (float *)(void *)(uintptr_t)w.data;
+    weights[3 * 64 + 7] = INFINITY;
+    weights[35 * 64] = NAN;
+    float *x = test_floats(20 * 64, 6), y[20 * 40];
+    x[4 * 64 + 9] = NAN;
+    x[5 * 64 + 7] = 0.0f; /* times infinity */
+    for (size_t i = 0; i < N_ISAS; i++) {
+        if (!test_runs(all_isas[i]))
+            continue;
+        struct ks_cpu *cpu = test_cpu(2, all_isas[i]);
+        struct ks_error err;
+        assert_int_equal(ks_matmul(cpu, &w, x, 64, 20, y, 40, &err), 0);
+        for (size_t t = 0; t < 20; t++)
+            for (size_t r = 0; r < 40; r++) {
+                float v = y[t * 40 + r];
+                if (t == 4 || r == 35 || (t == 5 && r == 3))
+                    assert_true(isnan(v));
+                else
+                    assert_true(r == 3 ? isinf(v) : isfinite(v));
+            }
+        ks_cpu_destroy(cpu);
+    }
+    free(x);
+    free(weights);
+}
+
+static void denormals_are_kept(void **state)
+{
+    (void)state;
+    struct ks_matrix w = random_matrix(KS_F32, 33, 1, 5);
+    float *weights = (float *)(void *)(uintptr_t)w.data, x = 0x1p-20f, y[33];
+    for (size_t r = 0; r < 33; r++)
+        weights[r] = 0x1p-126f * (float)(r + 1);
+    for (size_t i = 0; i < N_ISAS; i++) {
+        if (!test_runs(all_isas[i]))
+            continue;
+        struct ks_cpu *cpu = test_cpu(1, all_isas[i]);
+        struct ks_error err;
+        assert_int_equal(ks_matmul(cpu, &w, &x, 1, 1, y, 33, &err), 0);
+        for (size_t r = 0; r < 33; r++)
+            assert_true(y[r] == 0x1p-146f * (float)(r + 1));
+        ks_cpu_destroy(cpu);
+    }
+    free(weights);
+}
+
+static void rows_are_gathered_as_they_decode(void **state)
+{
+    (void)state;
+    const enum ks_type types[] = {KS_F32, KS_F16, KS_Q8_0, KS_Q6_K};
+    const int32_t ids[] = {5, 0, 5, 39, 12};
+    for (size_t t = 0; t < 4; t++) {
+        struct ks_matrix w = random_matrix(types[t], 40, 512, t);
+        uint64_t row_bytes;
+        assert_true(ks_type_row_bytes(types[t], 512, &row_bytes));
+        float got[5 * 512], want[5 * 512];
+        for (size_t i = 0; i < 5; i++)
+            ks_decode_row(types[t], w.data + (uint64_t)ids[i] * row_bytes, want + i * 512, 512);
+        for (size_t i = 0; i < N_ISAS; i++) {
+            if (!test_runs(all_isas[i]))
+                continue;
+            struct ks_cpu *cpu = test_cpu(2, all_isas[i]);
+            ks_gather(cpu, &w, ids, 5, got);
+            assert_same_bits(got, want, 5 * 512, ks_isa_name(all_isas[i]));
+            ks_cpu_destroy(cpu);
+        }
+        free((void *)(uintptr_t)w.data);
+    }
+}
+
+static void what_cannot_be_multiplied_is_refused(void **state)
+{
+    (void)state;
+    struct ks_cpu *cpu = test_cpu(1, KS_ISA_SCALAR);
+    struct ks_error err;
+    uint8_t data[64] = {0};
+    float x[64] = {0}, y[1] = {42.0f};
+    struct ks_matrix w = {.type = (enum ks_type)99, .rows = 1, .cols = 32, .data = data};
+    assert_int_equal(ks_matmul(cpu, &w, x, 64, 1, y, 1, &err), -1);
+    assert_int_equal(err.code, KS_UNSUPPORTED);
+    w.type = KS_Q8_0, w.cols = 33;
+    assert_int_equal(ks_matmul(cpu, &w, x, 64, 1, y, 1, &err), -1);
+    assert_non_null(strstr(err.text, "Q8_0"));
+    assert_non_null(strstr(err.text, "33"));
+    assert_true(y[0] == 42.0f);
+    ks_cpu_destroy(cpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_output_is_one_fma_chain_for_every_shape),
         cmocka_unit_test(a_chain_longer_than_the_panel_goes_on_where_it_stopped),
         cmocka_unit_test(every_type_that_decodes_multiplies),
+        cmocka_unit_test(nan_and_infinity_stay_in_their_row_and_output),
+        cmocka_unit_test(denormals_are_kept),
+        cmocka_unit_test(rows_are_gathered_as_they_decode),
+        cmocka_unit_test(what_cannot_be_multiplied_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

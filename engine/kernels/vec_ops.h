@@ -1,0 +1,21 @@
+/*
+ * The files vec_*.c are compiled once a path, with KS_PATH_NAME the path's name; KS_PATH(f) is f's
+ * name in it. Private to them.
+ */
+#ifndef KS_ENGINE_KERNELS_VEC_OPS_H
+#define KS_ENGINE_KERNELS_VEC_OPS_H
+
+#include "engine/kernels/ops.h"
+#include "engine/kernels/vec.h"
+
+#define KS_PATH_JOIN(path, name)  ks_##path##_##name
+#define KS_PATH_JOIN2(path, name) KS_PATH_JOIN(path, name)
+#define KS_PATH(name)             KS_PATH_JOIN2(KS_PATH_NAME, name)
+
+#define KS_PANEL (2 * KS_VF)
+
+void KS_PATH(product)(const struct ks_product *p);
+void KS_PATH(transpose)(const float *rows, size_t ld, size_t n_rows, size_t k, float *panel);
+void KS_PATH(decode)(enum ks_type type, const void *src, float *dst, size_t n);
+
+#endif

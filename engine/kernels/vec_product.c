@@ -1,0 +1,100 @@
+/*
+ * The product over a packed panel, two vectors of outputs wide. A block of a few rows of x keeps
+ * all its chains in registers: each k loads the panel's two vectors and broadcasts one element of
+ * each row. Blocks are cut evenly, so that no straggler of one row has to wait for its own chain's
+ * latency.
+ */
+#include "engine/kernels/vec.h"
+#include "engine/kernels/vec_ops.h"
+
+#if KS_VF == 16
+#define TOKENS           14 /* 28 chains, 2 vectors of the panel, 1 broadcast: 31 of 32 registers */
+#define FOR_EACH_SIZE(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14)
+#else
+#define TOKENS           6 /* 12 + 2 + 1 of 16 */
+#define FOR_EACH_SIZE(F) F(1) F(2) F(3) F(4) F(5) F(6)
+#endif
+
+/* Row i goes on for i steps. */
+KS_INLINE void climb(const float *x, size_t ldx, const float *b, int m, int vectors,
+                     ks_vf sum[TOKENS][2])
+{
+#pragma GCC unroll 16
+    for (int k = 0; k < m - 1; k++) {
+#pragma GCC unroll 16
+        for (int i = k + 1; i < m; i++) {
+            ks_vf a = ks_vf_set(x[(size_t)i * ldx + (size_t)k]);
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++)
+                sum[i][v] = ks_vf_fma(a, ks_vf_load(b + k * KS_PANEL + v * KS_VF), sum[i][v]);
+        }
+    }
+}
+
+/* m rows of x from p->x on, n outputs in `vectors` vectors of which the last may be partial. m and
+ * vectors are constants at each call, so that every loop over them unrolls. */
+KS_INLINE void block(const struct ks_product *p, int m, int vectors)
+{
+    ks_vf sum[TOKENS][2];
+    const float *x = p->x, *b = p->b;
+    float *y = p->y;
+    size_t ldx = p->ldx, ldy = p->ldy, last = p->n - (size_t)(vectors - 1) * KS_VF;
+#pragma GCC unroll 16
+    for (int i = 0; i < m; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) {
+            const float *at = y + (size_t)i * ldy + v * KS_VF;
+            size_t n = v == vectors - 1 ? last : KS_VF;
+            sum[i][v] = p->resume ? ks_vf_load_part(at, n, ks_vf_set(0.0f)) : ks_vf_set(0.0f);
+        }
+    }
+    for (size_t k = 0; k < p->k; k++, b += KS_PANEL) {
+        ks_vf w[2];
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++)
+            w[v] = ks_vf_load(b + v * KS_VF);
+#pragma GCC unroll 16
+        for (int i = 0; i < m; i++) {
+            ks_vf a = ks_vf_set(x[(size_t)i * ldx + k]);
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++)
+                sum[i][v] = ks_vf_fma(a, w[v], sum[i][v]);
+        }
+    }
+    if (p->stairs)
+        climb(x + p->k, ldx, b, m, vectors, sum);
+#pragma GCC unroll 16
+    for (int i = 0; i < m; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++)
+            ks_vf_store_part(y + (size_t)i * ldy + v * KS_VF, v == vectors - 1 ? last : KS_VF,
+                             sum[i][v]);
+    }
+}
+
+#define DEFINE_SIZE(m)                                                                             \
+    static void wide_##m(const struct ks_product *p)                                               \
+    {                                                                                              \
+        block(p, m, 2);                                                                            \
+    }                                                                                              \
+    static void narrow_##m(const struct ks_product *p)                                             \
+    {                                                                                              \
+        block(p, m, 1);                                                                            \
+    }
+FOR_EACH_SIZE(DEFINE_SIZE)
+
+#define ENTRY(m) {narrow_##m, wide_##m},
+
+void KS_PATH(product)(const struct ks_product *p)
+{
+    static void (*const sizes[][2])(const struct ks_product *) = {FOR_EACH_SIZE(ENTRY)};
+    struct ks_product part = *p;
+    for (size_t blocks = (p->m + TOKENS - 1) / TOKENS, left = p->m; left > 0; blocks--) {
+        size_t m = (left + blocks - 1) / blocks;
+        sizes[m - 1][p->n > KS_VF](&part);
+        part.x += m * p->ldx;
+        part.y += m * p->ldy;
+        part.k += p->stairs ? m : 0;
+        left -= m;
+    }
+}

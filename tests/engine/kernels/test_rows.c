@@ -1,0 +1,157 @@
+#include "tests/engine/kernels/kernels.h"
+
+#define N 9
+
+static const size_t dims[] = {1, 15, 16, 17, 64, 257, 576};
+#define N_DIMS (sizeof dims / sizeof dims[0])
+
+/* Runs one operation on x(N, dim), which it may read beside y(N, dim). */
+typedef void operation(struct ks_cpu *cpu, float *x, const float *y, size_t dim);
+
+/* The results of an operation are the scalar path's on every path, for odd widths and inputs that
+ * IEEE has rules for. */
+static void compare(operation *run, const char *name)
+{
+    for (size_t d = 0; d < N_DIMS; d++) {
+        size_t n = N * dims[d];
+        float *input = test_floats(n, 1), *y = test_floats(n, 2);
+        for (size_t i = 0; i < n; i++)
+            input[i] *= i % 3 ? 9.0f : 120.0f;
+        test_sprinkle(input + n / 3, n - n / 3, 101, INFINITY);
+        test_sprinkle(input + n / 2, n - n / 2, 97, NAN);
+        test_sprinkle(input, n, 89, -0.0f);
+        test_sprinkle(input, n / 3, 31, 0x1p-140f);
+        float *want = test_alloc(n, sizeof *want), *got = test_alloc(n, sizeof *got);
+        memcpy(want, input, n * sizeof *want);
+        struct ks_cpu *cpu = test_cpu(1, KS_ISA_SCALAR);
+        run(cpu, want, y, dims[d]);
+        ks_cpu_destroy(cpu);
+        for (size_t i = 0; i < N_ISAS; i++)
+            for (size_t t = 0; t < N_TEST_THREADS && test_runs(all_isas[i]); t++) {
+                memcpy(got, input, n * sizeof *got);
+                cpu = test_cpu(test_threads[t], all_isas[i]);
+                run(cpu, got, y, dims[d]);
+                ks_cpu_destroy(cpu);
+                char what[64];
+                snprintf(what, sizeof what, "%s %s, %zu wide", ks_isa_name(all_isas[i]), name,
+                         dims[d]);
+                assert_same_bits(got, want, n, what);
+            }
+        free(input);
+        free(y);
+        free(want);
+        free(got);
+    }
+}
+
+static void norm(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_rmsnorm(cpu, x, N, dim, y, 1e-5f, x);
+}
+
+static void sum(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_add(cpu, x, y, N, dim);
+}
+
+static void biased(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_add_bias(cpu, x, y, N, dim);
+}
+
+static void gated(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_silu_mul(cpu, x, y, N, dim);
+}
+
+static const int32_t positions[N] = {0, 1, 2, 3, 7, 0, 5, 6, 4};
+
+static void turned_adjacent(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_rope(cpu, x, dim, N, 1, dim, dim / 2 * 2, KS_ROPE_ADJACENT, positions, y, y + dim / 2);
+}
+
+static void turned_halves(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_rope(cpu, x, dim, N, 1, dim, dim / 2 * 2, KS_ROPE_HALVES, positions, y, y + dim / 2);
+}
+
+static void every_path_gives_the_scalar_bits(void **state)
+{
+    (void)state;
+    compare(norm, "rmsnorm");
+    compare(sum, "add");
+    compare(biased, "add_bias");
+    compare(gated, "silu_mul");
+    compare(turned_adjacent, "rope adjacent");
+    compare(turned_halves, "rope halves");
+}
+
+static void the_norm_is_its_formula(void **state)
+{
+    (void)state;
+    struct ks_cpu *cpu = test_cpu(1, KS_ISA_SCALAR);
+    for (size_t d = 0; d < N_DIMS; d++) {
+        size_t dim = dims[d];
+        float *x = test_floats(dim, 1), *gain = test_floats(dim, 2);
+        float *y = test_alloc(dim, sizeof *y);
+        ks_rmsnorm(cpu, x, 1, dim, gain, 1e-5f, y);
+        double sum_of_squares = 0.0;
+        for (size_t i = 0; i < dim; i++)
+            sum_of_squares += (double)x[i] * (double)x[i];
+        for (size_t i = 0; i < dim; i++) {
+            double want =
+                (double)x[i] / sqrt(sum_of_squares / (double)dim + (double)1e-5f) * (double)gain[i];
+            assert_true(fabs((double)y[i] - want) <= 4e-7 * fabs(want));
+        }
+        free(x);
+        free(gain);
+        free(y);
+    }
+    ks_cpu_destroy(cpu);
+}
+
+static void the_gate_is_its_formula(void **state)
+{
+    (void)state;
+    struct ks_cpu *cpu = test_cpu(1, KS_ISA_SCALAR);
+    for (double v = -88.0; v < 90.0; v += 0.37) {
+        float gate = (float)v, up = 1.5f;
+        ks_silu_mul(cpu, &gate, &up, 1, 1);
+        double x = (double)(float)v, want = 1.5 * x / (1.0 + exp(-x));
+        assert_true(fabs((double)gate - want) <= 4e-7 * fabs(want) + 0x1p-149);
+    }
+    float far = -100.0f, up = 1.0f; /* e^100 is beyond f32, and 1e-42 nothing to a gate */
+    ks_silu_mul(cpu, &far, &up, 1, 1);
+    assert_true(far == 0.0f);
+    ks_cpu_destroy(cpu);
+}
+
+/* Turning by the angle a of pair (x, y): x cos a - y sin a, x sin a + y cos a. */
+static void rope_turns_its_pairs_and_leaves_the_rest(void **state)
+{
+    (void)state;
+    struct ks_cpu *cpu = test_cpu(2, KS_ISA_SCALAR);
+    const float cosine[] = {1.0f, 1.0f, 0.0f, -1.0f}, sine[] = {0.0f, 0.0f, 1.0f, 0.0f};
+    const int32_t at[] = {1};
+    float x[] = {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60};
+    ks_rope(cpu, x, 12, 1, 2, 6, 4, KS_ROPE_ADJACENT, at, cosine, sine);
+    const float adjacent[] = {-2, 1, -3, -4, 5, 6, -20, 10, -30, -40, 50, 60};
+    assert_same_bits(x, adjacent, 12, "adjacent");
+    float z[] = {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60};
+    ks_rope(cpu, z, 12, 1, 2, 6, 4, KS_ROPE_HALVES, at, cosine, sine);
+    const float halves[] = {-3, -2, 1, -4, 5, 6, -30, -20, 10, -40, 50, 60};
+    assert_same_bits(z, halves, 12, "halves");
+    ks_cpu_destroy(cpu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_path_gives_the_scalar_bits),
+        cmocka_unit_test(the_norm_is_its_formula),
+        cmocka_unit_test(the_gate_is_its_formula),
+        cmocka_unit_test(rope_turns_its_pairs_and_leaves_the_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
