@@ -344,8 +344,24 @@ int ks_run_wake_fd(const struct ks_run *run);
 
 /* ------------------------------------------------------------------ reports */
 
-/* malloc'ed text, the caller's. json: the summary object, with a newline at its end. table: for
- * people, at most width columns (0: 100), plain ASCII. */
+/*
+ * The arithmetic that numbers come from, as a version: it grows when a change may move any bit of a
+ * result, and results of different versions are not compared.
+ */
+#define KS_NUMERICS_VERSION 1
+
+/*
+ * malloc'ed text, the caller's; NULL with *err where no position was measured, as an empty run has
+ * no summary (a run that failed before: its failure).
+ *
+ * json: the summary object, with a newline at its end. `timing` appends what depends on the moment
+ * and the machine. Beyond the documented keys there is only what tells of trouble: an arm's
+ * "first_nonfinite", "error" or "dropped", a run's "unfinished". n counts the positions scored so
+ * far.
+ *
+ * table: for people, at most width columns (0: 100; never under 40), plain ASCII. Sizes are
+ * decimal. +- is 1.96 standard errors.
+ */
 char *ks_report_json(const struct ks_snapshot *s, bool timing, struct ks_error *err);
 char *ks_report_table(const struct ks_snapshot *s, int width, struct ks_error *err);
 

@@ -1,0 +1,26 @@
+/*
+ * A grid of short texts, printed with the decimal points of each column under one another. Private
+ * to the reports; one thread at a time.
+ */
+#ifndef KS_ENGINE_REPORT_GRID_H
+#define KS_ENGINE_REPORT_GRID_H
+
+#include "engine/report/format.h"
+
+/* Row 0 is the head. Column 0 is text and stays; the others are right-aligned and may be dropped.
+ */
+struct ks_grid {
+    int rows, columns;
+    char (*cells)[KS_CELL]; /* (rows, columns), "" at first */
+};
+
+int ks_grid_init(struct ks_grid *g, int rows, int columns, struct ks_error *err);
+void ks_grid_finish(struct ks_grid *g); /* accepts a zeroed one */
+char *ks_grid_cell(const struct ks_grid *g, int row, int column);
+
+/* Appends the grid with a rule under its head, without the first so many columns of drops[n_drops]
+ * that it takes to stay within width. */
+int ks_grid_print(const struct ks_grid *g, int width, const int *drops, int n_drops,
+                  struct ks_buf *out, struct ks_error *err);
+
+#endif
