@@ -34,8 +34,8 @@ static const struct offset_format q2_k = {16, 15, 1.0f, {3, -0.5f, 0.1f, 15, tru
 static const struct offset_format q4_k = {32, 63, 2.0f, {15, -1.0f, 0.1f, 20, false}};
 static const struct offset_format q5_k = {32, 63, 2.0f, {31, -0.5f, 0.1f, 15, false}};
 
-/* Without importance large elements weigh more; where the error isn't squared by their size alone,
- * else on top of the group's root mean square. */
+/* Without importance large elements weigh more: by their magnitude alone where the error is
+ * absolute, by that on top of the group's root mean square where it is squared. */
 static void plain_weights(const struct offset_format *f, const lanes *x, lanes *w)
 {
     lanes base = {0};

@@ -7,6 +7,7 @@
 #include "engine/base/bytes.h"
 #include "engine/quant/decode.h"
 #include "engine/quant/encode.h"
+#include "tests/sha256.h"
 
 enum { ROWS = 16, COLS = 512, DENORMAL_ROW = 5 };
 
@@ -103,6 +104,74 @@ static void every_type_gives_the_reference_bytes(void **state)
     }
     assert_true(all);
     assert_int_equal(modes, 21); /* 12 types, 9 of which heed importance */
+}
+
+/* The rows of tests/data/quant/digests.py: sums of four uniforms, by row all positive, mostly zero,
+ * in steps, or with outliers, in sizes from 2^-12 to 2^-27 of 16 bits. */
+static float made_value(uint64_t u, size_t row, size_t col)
+{
+    int s = (int)(u & 0xffff) + (int)(u >> 16 & 0xffff) + (int)(u >> 32 & 0xffff) + (int)(u >> 48) -
+            2 * 0xffff;
+    switch (row % 8) {
+    case 4:
+        s = abs(s);
+        break;
+    case 5:
+        s = u % 16 == 0 ? s : 0;
+        break;
+    case 6:
+        s = (int)floor(s / 8192.0) * 8192;
+        break;
+    case 7:
+        s = col % 61 == 0 ? s * 16 : s;
+        break;
+    }
+    return ldexpf((float)s, -(12 + (int)(row % 16)));
+}
+
+enum { MADE_ROWS = 128, MADE_COLS = 1024 };
+
+static void check_digest(const json_t *modes, const char *name, enum ks_type type, const float *x,
+                         const float *importance)
+{
+    const json_t *want = json_object_get(modes, name);
+    if (!want)
+        return;
+    uint64_t row_bytes;
+    assert_true(ks_type_row_bytes(type, MADE_COLS, &row_bytes));
+    uint8_t *out = malloc(MADE_ROWS * row_bytes);
+    assert_non_null(out);
+    ks_encode_rows(type, x, MADE_ROWS, MADE_COLS, importance, out);
+    char hex[65];
+    sha256_hex(out, MADE_ROWS * row_bytes, hex);
+    free(out);
+    assert_string_equal(hex, json_string_value(want));
+}
+
+static void many_made_rows_give_the_reference_bytes(void **state)
+{
+    (void)state;
+    float *x = malloc(MADE_ROWS * MADE_COLS * sizeof *x), importance[MADE_COLS];
+    assert_non_null(x);
+    uint64_t seed = 2026;
+    for (size_t r = 0; r < MADE_ROWS; r++)
+        for (size_t c = 0; c < MADE_COLS; c++)
+            x[r * MADE_COLS + c] = made_value(ks_random_next(&seed), r, c);
+    for (int c = 0; c < MADE_COLS; c++)
+        importance[c] = (float)(7919 * c % 97 + 1) / 64;
+    json_error_t why;
+    json_t *root = json_load_file(test_data("quant/digests.json"), 0, &why), *modes;
+    assert_non_null(root);
+    const char *name;
+    assert_int_equal(json_object_size(root), 10);
+    json_object_foreach(root, name, modes)
+    {
+        enum ks_type type = ks_type_named(name)->type;
+        check_digest(modes, "plain", type, x, NULL);
+        check_digest(modes, "imatrix", type, x, importance);
+    }
+    json_decref(root);
+    free(x);
 }
 
 /* Root of the summed squares over n, of 0.1 + 2 cos(i), as ggml's own test takes it. */
@@ -238,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_gives_the_reference_bytes),
+        cmocka_unit_test(many_made_rows_give_the_reference_bytes),
         cmocka_unit_test(errors_stay_below_each_type_s_limit),
         cmocka_unit_test(a_row_has_the_same_bytes_alone_and_among_others),
         cmocka_unit_test(any_finite_input_is_encoded),
