@@ -23,7 +23,7 @@ static void the_list_ends_and_agrees_with_the_numbers(void **state)
         assert_ptr_equal(ks_type_info((uint32_t)t->type), t);
         assert_ptr_equal(ks_type_named(t->name), t);
     }
-    assert_true(n >= 26);
+    assert_int_equal(n, 32);
     assert_null(ks_type_at(n));
     assert_null(ks_type_at(UINT32_MAX));
     assert_null(ks_type_info(4));
@@ -90,6 +90,24 @@ static void a_row_too_long_to_count_is_refused(void **state)
     assert_int_equal(bytes, 7);
 }
 
+static void numbers_of_forks_have_their_names_and_no_type(void **state)
+{
+    (void)state;
+    int known_elsewhere = 0;
+    for (uint32_t number = 0; number < 1000; number++) {
+        const char *foreign = ks_type_foreign(number);
+        if (!foreign)
+            continue;
+        known_elsewhere++;
+        assert_null(ks_type_info(number));
+    }
+    assert_true(known_elsewhere >= 60);
+    assert_string_equal(ks_type_foreign(139), "IQ4_K of ik_llama.cpp");
+    assert_string_equal(ks_type_foreign(344), "IQ4_KS_R4 of ik_llama.cpp");
+    assert_null(ks_type_foreign(12345));
+    assert_null(ks_type_foreign(KS_Q4_K));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +115,7 @@ int main(void)
         cmocka_unit_test(the_list_ends_and_agrees_with_the_numbers),
         cmocka_unit_test(blocks_are_as_the_reference_writes_them),
         cmocka_unit_test(what_quantizes_also_decodes),
+        cmocka_unit_test(numbers_of_forks_have_their_names_and_no_type),
         cmocka_unit_test(a_row_is_a_whole_number_of_blocks),
         cmocka_unit_test(a_row_too_long_to_count_is_refused),
     };
