@@ -130,6 +130,17 @@ static void halves_are_nearest_with_ties_to_even(void **state)
     }
 }
 
+/* Everything below half of the least half, 2^-25, is a zero of its sign. */
+static void what_is_too_small_for_a_half_is_zero(void **state)
+{
+    (void)state;
+    for (uint32_t exponent = 0; exponent < 102; exponent++) {
+        uint32_t bits = exponent << 23 | 0x7fffff;
+        assert_int_equal(ks_f32_to_f16(float_of(bits)), 0);
+        assert_int_equal(ks_f32_to_f16(float_of(bits | 0x80000000)), 0x8000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +149,7 @@ int main(void)
         cmocka_unit_test(every_half_and_bfloat_comes_back),
         cmocka_unit_test(f32_rounds_as_the_reference_does),
         cmocka_unit_test(nan_stays_nan_and_keeps_its_sign),
+        cmocka_unit_test(what_is_too_small_for_a_half_is_zero),
         cmocka_unit_test(halves_are_nearest_with_ties_to_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
