@@ -9,6 +9,7 @@
 #include "engine/model/object.h"
 #include "engine/quant/decode.h"
 #include "engine/quant/encode.h"
+#include "engine/quant/mix.h"
 
 #define CHUNK_ROWS 32      /* rows of one task of the pool */
 #define F16_BEYOND 65520.0 /* from here on a half rounds to infinity */
@@ -25,14 +26,6 @@ struct conversion {
     uint8_t *out;
     atomic_size_t bad_row; /* the first row that cannot be converted, or SIZE_MAX */
 };
-
-/* What quantizers touch: matrices that multiply, but not the router of experts. */
-static bool converts(const struct ks_gguf_tensor *t)
-{
-    size_t len = strlen(t->name);
-    return t->n_dims >= 2 && len >= 6 && strcmp(t->name + len - 6, "weight") == 0 &&
-           !strstr(t->name, "_norm.weight") && !strstr(t->name, "ffn_gate_inp.weight");
-}
 
 static bool fits(const struct conversion *c, float value)
 {
@@ -69,11 +62,7 @@ static void convert_chunk(void *ctx, size_t i, int worker)
             }
         }
     }
-    uint8_t *out = c->out + first * c->to_row_bytes;
-    if (c->to == KS_F32)
-        memcpy(out, values, rows * c->to_row_bytes);
-    else
-        ks_encode_rows(c->to, values, rows, cols, NULL, out);
+    ks_encode_rows(c->to, values, rows, cols, NULL, c->out + first * c->to_row_bytes);
 }
 
 static int report_bad_row(const struct conversion *c, const struct ks_model *m, const char *name,
@@ -130,7 +119,14 @@ static int convert_tensor(struct conversion *c, struct ks_model *m, size_t i, st
 
 static bool to_convert(const struct conversion *c, const struct ks_model *m, size_t i)
 {
-    return converts(ks_gguf_tensor(m->gguf, i)) && m->tensors[i].type != c->to;
+    const struct ks_gguf_tensor *t = ks_gguf_tensor(m->gguf, i);
+    const struct ks_mix_tensor candidate = {
+        .name = t->name,
+        .type = (enum ks_type)t->type,
+        .n_dims = t->n_dims,
+        .dims = {t->dims[0], t->dims[1], t->dims[2], t->dims[3]},
+    };
+    return m->tensors[i].type != c->to && ks_mix_quantizable(&candidate);
 }
 
 /* Everything that can be refused is refused before the first byte is converted. */
@@ -160,16 +156,16 @@ static int prepare(struct conversion *c, struct ks_model *m, struct ks_error *er
 static int find_type(const char *name, enum ks_type *type, struct ks_error *err)
 {
     const struct ks_type_info *found = ks_type_named(name);
-    if (found && (found->quantizes || found->type == KS_F32)) {
+    if (found && found->quantizes) {
         *type = found->type;
         return 0;
     }
     char known[512];
-    size_t at = (size_t)snprintf(known, sizeof known, "F32");
+    size_t at = 0;
     const struct ks_type_info *t;
     for (uint32_t i = 0; (t = ks_type_at(i)) && at < sizeof known; i++) {
-        if (t->quantizes && t->type != KS_F32)
-            at += (size_t)snprintf(known + at, sizeof known - at, ", %s", t->name);
+        if (t->quantizes)
+            at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", t->name);
     }
     return ks_fail(err, found ? KS_UNSUPPORTED : KS_BAD_INPUT,
                    "a model cannot be converted to \"%s\"; it can to %s", name, known);

@@ -4,9 +4,14 @@
 
 #include "engine/base/bytes.h"
 
+/* Columns of the activations of a row. */
+struct widths {
+    size_t hidden, q, k, v, attended, ffn;
+};
+
 struct ks_body {
     struct ks_cpu *cpu;
-    struct ks_hparams hparams;
+    struct widths widths;
     size_t max_rows;
     /* Scratch, each (max_rows, width). normed also takes what a block adds to the residual: by then
      * its own content is used up. The FFN's gate and up lie over attention's four. */
@@ -15,10 +20,6 @@ struct ks_body {
     float *gate, *up;
     int32_t *positions; /* (max_rows) */
     float *memory;
-};
-
-struct widths {
-    size_t hidden, q, k, v, attended, ffn;
 };
 
 static struct widths widths_of(const struct ks_hparams *h)
@@ -53,8 +54,9 @@ uint64_t ks_body_bytes(const struct ks_hparams *h, size_t max_rows)
     return ks_mul_u64(row, whole_blocks(max_rows), &bytes) ? bytes : UINT64_MAX;
 }
 
-static void lay_out(struct ks_body *b, const struct widths *w)
+static void lay_out(struct ks_body *b)
 {
+    const struct widths *w = &b->widths;
     size_t n = b->max_rows;
     b->normed = b->memory;
     b->q = b->normed + n * w->hidden;
@@ -72,7 +74,7 @@ struct ks_body *ks_body_create(struct ks_cpu *cpu, const struct ks_hparams *h, s
     size_t rows = whole_blocks(max_rows);
     struct ks_body *b = calloc(1, sizeof *b);
     if (b) {
-        *b = (struct ks_body){.cpu = cpu, .hparams = *h, .max_rows = rows};
+        *b = (struct ks_body){.cpu = cpu, .widths = w, .max_rows = rows};
         b->memory = ks_alloc_aligned(rows, row_floats(&w) * sizeof(float));
         b->positions = calloc(rows, sizeof *b->positions);
     }
@@ -81,7 +83,7 @@ struct ks_body *ks_body_create(struct ks_cpu *cpu, const struct ks_hparams *h, s
         ks_body_destroy(b);
         return NULL;
     }
-    lay_out(b, &w);
+    lay_out(b);
     return b;
 }
 
@@ -94,10 +96,19 @@ void ks_body_destroy(struct ks_body *b)
     free(b);
 }
 
+static bool same_widths(const struct widths *a, const struct widths *b)
+{
+    return a->hidden == b->hidden && a->q == b->q && a->k == b->k && a->v == b->v &&
+           a->attended == b->attended && a->ffn == b->ffn;
+}
+
 /* Fills b->positions. The batch is our own making: a bad one is a mistake of ours. */
 static int place(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
                  struct ks_error *err)
 {
+    const struct widths w = widths_of(net->hparams);
+    if (!same_widths(&w, &b->widths))
+        return ks_fail(err, KS_INTERNAL, "a net in a body made for other hyperparameters");
     if (batch->starts[batch->n_sequences] > b->max_rows)
         return ks_fail(err, KS_INTERNAL, "a batch of %zu rows in a body for %zu",
                        batch->starts[batch->n_sequences], b->max_rows);
@@ -149,14 +160,13 @@ static int attend(struct ks_body *b, const struct ks_net *net, const struct ks_b
                   struct ks_error *err)
 {
     const struct ks_hparams *h = net->hparams;
-    const struct widths w = widths_of(h);
     const struct ks_attention a = {
         .q = b->q,
         .k = b->k,
         .v = b->v,
-        .ldq = w.q,
-        .ldk = w.k,
-        .ldv = w.v,
+        .ldq = b->widths.q,
+        .ldk = b->widths.k,
+        .ldv = b->widths.v,
         .heads = h->heads,
         .kv_heads = h->kv_heads,
         .head_dim = h->head_dim,
@@ -165,7 +175,7 @@ static int attend(struct ks_body *b, const struct ks_net *net, const struct ks_b
         .n_sequences = batch->n_sequences,
         .scale = h->attention_scale,
     };
-    return ks_attend(b->cpu, &a, b->attended, w.attended, err);
+    return ks_attend(b->cpu, &a, b->attended, b->widths.attended, err);
 }
 
 /* x += attention(norm(x)). */

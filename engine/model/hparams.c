@@ -41,7 +41,8 @@ static const struct field fields[] = {
     WHOLE("rope.dimension_count", rope_dims, false, 2, 4096),
     WHOLE("rope.scaling.original_context_length", rope_original_context, false, 1, MAX_CONTEXT),
     REAL("attention.layer_norm_rms_epsilon", norm_eps, true, 0, 1),
-    REAL("rope.freq_base", rope_base, false, 1.0009765625, 1e12),
+    REAL("rope.freq_base", rope_base, false, 1, 1e12),
+    REAL("rope.scale_linear", rope_factor, false, 0, 1e6), /* the factor's name in old files */
     REAL("rope.scaling.factor", rope_factor, false, 0, 1e6),
     REAL("rope.scaling.attn_factor", rope_attn_factor, false, 1e-6, 1e6),
     REAL("rope.scaling.yarn_beta_fast", yarn_beta_fast, false, 1e-6, 1e6),

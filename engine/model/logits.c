@@ -8,6 +8,7 @@
 #define HEAD_TILE 64 /* rows of logits at once: a vocabulary is wide */
 
 struct pass {
+    const struct ks_model *model;
     struct ks_cpu *cpu;
     struct ks_body *body;
     struct ks_net net;
@@ -52,7 +53,7 @@ static int prepare(struct pass *p, struct ks_model *m, const int32_t *ids, size_
 static int run_body(struct pass *p, struct ks_error *err)
 {
     if (ks_body_embed(p->body, &p->net, &p->batch, p->x, err))
-        return -1;
+        return ks_fail_prefix(err, "%s", p->model->shown);
     for (size_t l = 0; l < p->net.hparams->layers; l++) {
         if (ks_body_layer(p->body, &p->net, &p->batch, l, p->x, err))
             return -1;
@@ -88,7 +89,7 @@ int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int thread
                        m->shown, n, m->hparams.context);
     if (n == 0)
         return ks_fail(err, KS_BAD_INPUT, "%s: no token ids to compute logits for", m->shown);
-    struct pass p = {0};
+    struct pass p = {.model = m};
     int failed =
         prepare(&p, m, ids, n, threads, err) || run_body(&p, err) || run_head(&p, row, ctx, err);
     finish(&p);

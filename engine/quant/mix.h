@@ -43,6 +43,9 @@ struct ks_mix {
     bool has_importance;
 };
 
+/* A matrix that presets and overrides may change: no vector, norm, router or small convolution. */
+bool ks_mix_quantizable(const struct ks_mix_tensor *t);
+
 /* The presets known, in the order of the help; NULL past the end. */
 const char *ks_preset_at(size_t i);
 /* The preset's name as written in the table, found in any case and by its short form ("Q4_K" is

@@ -14,9 +14,6 @@
 #include "engine/quant/mix.h"
 #include "engine/quant/presets.h"
 
-/* A matrix that presets and overrides may change: no vector, norm, router or small convolution. */
-bool ks_mix_quantizable(const struct ks_mix_tensor *t);
-
 /* N of "blk.N.", -1 where the name has none. */
 int32_t ks_mix_layer(const char *name);
 

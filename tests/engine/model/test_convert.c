@@ -1,0 +1,158 @@
+#include "tests/engine/model/samples.h"
+
+#include "engine/model/forward.h"
+#include "engine/quant/decode.h"
+#include "tests/engine/model/edit.h"
+
+static uint64_t bytes_of(const struct ks_matrix *t)
+{
+    uint64_t row = 0;
+    assert_true(ks_type_row_bytes(t->type, t->cols, &row));
+    return row * t->rows;
+}
+
+static const struct ks_matrix *tensor(const struct ks_model *m, const char *name)
+{
+    return ks_model_tensor(m, tensor_index(m, name));
+}
+
+static void converting_gives_the_quantizers_own_bytes(void **state)
+{
+    (void)state;
+    struct ks_model *made = open_model(test_data("model/model-even.gguf"), "q4_0");
+    struct ks_model *file = open_model(test_data("model/arm-even-q4_0.gguf"), NULL);
+    assert_int_equal(ks_model_n_tensors(made), ks_model_n_tensors(file));
+    for (size_t i = 0; i < ks_model_n_tensors(file); i++) {
+        const struct ks_matrix *a = ks_model_tensor(file, i);
+        const struct ks_matrix *b = tensor(made, ks_model_tensor_name(file, i));
+        assert_int_equal(a->type, b->type);
+        assert_int_equal(bytes_of(a), bytes_of(b));
+        assert_memory_equal(a->data, b->data, (size_t)bytes_of(a));
+    }
+    assert_int_equal(ks_model_info(made)->bytes, ks_model_info(file)->bytes);
+    assert_int_equal(ks_model_info(made)->elements, ks_model_info(file)->elements);
+    ks_model_unref(made);
+    ks_model_unref(file);
+}
+
+static void vectors_stay_as_they_are(void **state)
+{
+    (void)state;
+    struct ks_model *m = open_model(sample_path("llama-biases", "gguf"), "F16");
+    for (size_t i = 0; i < ks_model_n_tensors(m); i++) {
+        struct ks_tensor_info t = ks_model_tensor_info(m, i);
+        assert_string_equal(t.type, t.n_dims == 1 ? "F32" : "F16");
+    }
+    ks_model_unref(m);
+}
+
+static void every_element_is_converted(void **state)
+{
+    (void)state;
+    struct ks_model *from = open_sample("llama-tied");
+    struct ks_model *to = open_model(sample_path("llama-tied", "gguf"), "BF16");
+    const char *const names[] = {"token_embd.weight", "blk.1.ffn_down.weight"};
+    for (size_t k = 0; k < 2; k++) {
+        const struct ks_matrix *a = tensor(from, names[k]), *b = tensor(to, names[k]);
+        const float *values = (const float *)(const void *)a->data;
+        const uint16_t *halves = (const uint16_t *)(const void *)b->data;
+        for (size_t i = 0; i < a->rows * a->cols; i++)
+            assert_int_equal(halves[i], ks_f32_to_bf16(values[i]));
+    }
+    ks_model_unref(from);
+    ks_model_unref(to);
+}
+
+static int keep_row(void *ctx, size_t position, const float *logits, size_t vocab,
+                    struct ks_error *err)
+{
+    (void)err;
+    memcpy((float *)ctx + position * vocab, logits, vocab * sizeof *logits);
+    return 0;
+}
+
+static void a_model_decoded_to_f32_computes_the_same_bits(void **state)
+{
+    (void)state;
+    const char *path = test_data("model/arm-even-q4_0.gguf");
+    struct ks_model *q4 = open_model(path, NULL), *f32 = open_model(path, "F32");
+    const int32_t ids[4] = {1, 20, 300, 4};
+    float a[4 * SAMPLE_VOCAB], b[4 * SAMPLE_VOCAB];
+    struct ks_error err;
+    assert_int_equal(ks_model_logits(q4, ids, 4, 1, keep_row, a, &err), 0);
+    assert_int_equal(ks_model_logits(f32, ids, 4, 1, keep_row, b, &err), 0);
+    assert_memory_equal(a, b, sizeof a);
+    assert_true(ks_model_info(f32)->bits_per_weight == 32.0);
+    assert_false(ks_hash_equal(ks_model_hash(q4), ks_model_hash(f32)));
+    ks_model_unref(q4);
+    ks_model_unref(f32);
+}
+
+static void converting_to_the_type_it_has_changes_nothing(void **state)
+{
+    (void)state;
+    const char *path = sample_path("llama-untied", "gguf");
+    struct ks_model *a = open_model(path, NULL), *b = open_model(path, "F32");
+    assert_true(ks_hash_equal(ks_model_hash(a), ks_model_hash(b)));
+    ks_model_unref(a);
+    ks_model_unref(b);
+}
+
+static void assert_refused(const char *path, const char *type, enum ks_code code,
+                           const char *const *words)
+{
+    struct ks_error err = {0};
+    assert_null(ks_model_open(path, "shown.gguf", type, &err));
+    assert_says(&err, words);
+    assert_says(&err, (const char *const[]){"shown.gguf", NULL});
+    assert_int_equal(err.code, code);
+}
+
+static void types_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    const char *path = sample_path("llama-tied", "gguf");
+    assert_refused(path, "Q9_K", KS_BAD_INPUT,
+                   (const char *const[]){"\"Q9_K\"", "F16", "Q8_0", "Q4_K", NULL});
+    assert_refused(path, "Q4_K_M", KS_BAD_INPUT, (const char *const[]){"\"Q4_K_M\"", NULL});
+    assert_refused(path, "Q8_0", KS_BAD_INPUT,
+                   (const char *const[]){"ffn_down.weight", "80 columns", "Q8_0", "32", NULL});
+    assert_refused(path, "Q4_K", KS_BAD_INPUT,
+                   (const char *const[]){"token_embd.weight", "64 columns", "256", NULL});
+}
+
+static void weights_that_a_type_cannot_hold_are_refused(void **state)
+{
+    (void)state;
+    const char *source = sample_path("llama-tied", "gguf");
+    const struct edit nan[] = {
+        {EDIT_POKE, .name = "blk.0.attn_q.weight", .u = 64 * 40 + 3, .f = 0.0f / 0.0f},
+        {EDIT_POKE, .name = "blk.0.attn_k.weight", .u = 0, .f = 1},
+        {EDIT_END}};
+    assert_refused(edited(source, nan), "BF16", KS_BAD_INPUT,
+                   (const char *const[]){"blk.0.attn_q.weight", "nan", "row 40", "column 3", NULL});
+    const struct edit large[] = {
+        {EDIT_POKE, .name = "blk.1.ffn_down.weight", .u = 80 * 63 + 79, .f = -65520}, {EDIT_END}};
+    assert_refused(edited(source, large), "F16", KS_BAD_INPUT,
+                   (const char *const[]){"blk.1.ffn_down.weight", "-65520", "row 63", "column 79",
+                                         "F16", NULL});
+    const struct edit fits[] = {
+        {EDIT_POKE, .name = "blk.1.ffn_down.weight", .u = 80 * 63 + 79, .f = -65519}, {EDIT_END}};
+    ks_model_unref(open_model(edited(source, fits), "F16"));
+    ks_model_unref(open_model(edited(source, large), "BF16"));
+    edit_finish();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(converting_gives_the_quantizers_own_bytes),
+        cmocka_unit_test(vectors_stay_as_they_are),
+        cmocka_unit_test(every_element_is_converted),
+        cmocka_unit_test(a_model_decoded_to_f32_computes_the_same_bits),
+        cmocka_unit_test(converting_to_the_type_it_has_changes_nothing),
+        cmocka_unit_test(types_that_do_not_fit_are_refused),
+        cmocka_unit_test(weights_that_a_type_cannot_hold_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
