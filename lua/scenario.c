@@ -12,9 +12,9 @@
 #include "lua/check.h"
 #include "lua/frozen.h"
 #include "lua/hooks.h"
-#include "lua/script_limits.h"
 #include "lua/params.h"
 #include "lua/sandbox.h"
+#include "lua/script_limits.h"
 
 #define MAX_FILE_BYTES  (16u << 20)
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lua/check.h"
 #include "lua/frozen.h"
@@ -44,7 +45,14 @@ char *ks_word_where(lua_State *L)
     return where;
 }
 
-/* Sorted by nothing: the engine's order. Pushes what holds the list. */
+static const char *find_name(const char *(*name_at)(size_t), const char *name)
+{
+    for (size_t i = 0; name_at(i); i++)
+        if (strcasecmp(name_at(i), name) == 0)
+            return name_at(i);
+    return NULL;
+}
+
 static void refuse_name(lua_State *L, const char *(*name_at)(size_t), const char *name,
                         const char *what, const char *kind)
 {
@@ -58,21 +66,24 @@ static void refuse_name(lua_State *L, const char *(*name_at)(size_t), const char
                  ks_word_nearest(L, name, names, n));
 }
 
-static void check_name(lua_State *L, const char *(*name_at)(size_t), const char *name,
-                       const char *what, const char *kind)
+const char *ks_word_type(lua_State *L, const char *name, const char *what)
 {
-    for (size_t i = 0; name_at(i); i++)
-        if (strcmp(name_at(i), name) == 0)
-            return;
-    refuse_name(L, name_at, name, what, kind);
+    const char *found = find_name(ks_type_name, name);
+    if (!found)
+        refuse_name(L, ks_type_name, name, what, "type");
+    return found;
 }
 
-void ks_word_check_type(lua_State *L, const char *name, const char *what)
+const char *ks_word_preset(lua_State *L, const char *name, const char *what)
 {
-    check_name(L, ks_type_name, name, what, "type");
-}
-
-void ks_word_check_preset(lua_State *L, const char *name, const char *what)
-{
-    check_name(L, ks_preset_name, name, what, "preset");
+    const char *known = ks_preset_named(name);
+    const char *found = known ? find_name(ks_preset_name, known) : NULL;
+    if (known && !found)
+        ks_word_fail(L, KS_UNSUPPORTED,
+                     "%s: the preset %s is for a later version; this one (" KS_VERSION
+                     ") doesn't have it yet",
+                     what, known);
+    if (!found)
+        refuse_name(L, ks_preset_name, name, what, "preset");
+    return found;
 }

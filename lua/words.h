@@ -32,9 +32,10 @@ size_t ks_word_model_at(lua_State *L, int index, const char *what);
 char *ks_word_resolve(lua_State *L, const char *path);
 /* malloc'ed: "file.lua:12", where the script called us. */
 char *ks_word_where(lua_State *L);
-/* Raises unless `name` is a type that arms accept; what opens the message. */
-void ks_word_check_type(lua_State *L, const char *name, const char *what);
-void ks_word_check_preset(lua_State *L, const char *name, const char *what);
+/* The name as the engine writes it (in any case, and a preset's short form, are understood); raises
+ * unless it is one that arms accept. what opens the message. */
+const char *ks_word_type(lua_State *L, const char *name, const char *what);
+const char *ks_word_preset(lua_State *L, const char *name, const char *what);
 /* Raises in a hook. */
 void ks_word_only_loading(lua_State *L, const char *word);
 

@@ -18,11 +18,12 @@ static void add_override(const struct ks_form *form, struct ks_arm_spec *arm, co
                          const char *type)
 {
     lua_State *L = form->L;
-    ks_word_check_type(L, type, lua_pushfstring(L, "%s: override \"%s\"", form->what, regex));
+    const char *what = lua_pushfstring(L, "%s: override \"%s\"", form->what, regex);
+    const char *name = ks_word_type(L, type, what);
     struct ks_override_spec *o =
         ks_word_append(L, (void **)&arm->overrides, &arm->n_overrides, sizeof *o);
     o->regex = ks_word_copy(L, regex);
-    o->type = ks_word_copy(L, type);
+    o->type = ks_word_copy(L, name);
     lua_pop(L, 1);
 }
 
@@ -153,10 +154,8 @@ int ks_word_arm_body(lua_State *L)
     arm->name = ks_word_copy(L, lua_tostring(L, 4));
     arm->where = ks_word_where(L);
     const char *preset = ks_form_string(&form, "preset");
-    if (preset) {
-        ks_word_check_preset(L, preset, form.what);
-        arm->preset = ks_word_copy(L, preset);
-    }
+    if (preset)
+        arm->preset = ks_word_copy(L, ks_word_preset(L, preset, form.what));
     read_override(&form, arm);
     read_tags(&form, arm);
     read_model(&form, arm);

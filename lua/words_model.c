@@ -117,7 +117,7 @@ int ks_word_model(lua_State *L)
         ks_form_open(&form, keys, "model(\"x.gguf\", { type = \"F16\" })");
         type = ks_form_string(&form, "type");
         if (type)
-            ks_word_check_type(L, type, form.what);
+            type = ks_word_type(L, type, form.what);
     }
     push_model(L, ks_word_open_model(L, path, type));
     return 1;

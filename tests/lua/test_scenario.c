@@ -1,0 +1,254 @@
+#include "tests/testing.h"
+
+#include "tests/lua/scripts.h"
+
+static const char golden[] =
+    "local ref = model 'tiny.gguf'\n"
+    "local arms = {\n"
+    "  arm 'q8_0' { preset = 'Q8_0' },\n"
+    "  arm 'same' {},\n"
+    "  arm 'head' { preset = 'q4_k', override = { ['^z'] = 'q8_0', ['^a'] = 'Q6_K' },\n"
+    "               tags = { 'one', 'two' } },\n"
+    "  arm 'list' { override = { { '^z', 'Q8_0' }, { '^a', 'Q6_K' } } },\n"
+    "  arm 'file' { model = 'tiny.gguf' },\n"
+    "  arm 'value' { model = ref },\n"
+    "}\n"
+    "for i = 0, ref.layers - 1 do\n"
+    "  arms[#arms + 1] = arm('blk.' .. i) { override = { ['blk\\\\.' .. i .. '\\\\..*'] = 'Q2_K' } "
+    "}\n"
+    "end\n"
+    "return scenario {\n"
+    "  name = 'which layers hurt',\n"
+    "  reference = ref,\n"
+    "  corpus = {\n"
+    "    z = text('a.txt', { max_documents = 3, max_tokens = 100, order = 'file', short = 'skip',\n"
+    "                        parse_special = true }),\n"
+    "    a = chat('c.jsonl', { score = 'assistant' }),\n"
+    "    m = text { 'a.txt', './b.jsonl' },\n"
+    "  },\n"
+    "  window = 64, context_min = 16, top_k = 5, seed = 7, order = 'file', head = 'auto',\n"
+    "  scoring = 'window', threads = 3,\n"
+    "  arms = arms,\n"
+    "}\n";
+
+static void every_field_reaches_the_plan(void **state)
+{
+    struct ks_plan *p = load_good(*state, golden);
+    assert_string_equal(p->name, "which layers hurt");
+    assert_string_equal(p->scenario, ((struct folder *)*state)->file);
+    assert_string_equal(ks_model_info(p->reference)->name, "Tiny zero");
+    assert_int_equal(p->window, 64);
+    assert_int_equal(p->context_min, 16);
+    assert_int_equal(p->top_k, 5);
+    assert_int_equal(p->seed, 7);
+    assert_int_equal(p->threads, 3);
+    assert_true(p->file_order);
+    assert_null(p->hooks.destroy); /* no function in it: the script is gone */
+    ks_plan_destroy(p);
+}
+
+static void keyed_corpora_come_in_the_order_of_their_names(void **state)
+{
+    const struct folder *f = *state;
+    char path[128], where[128];
+    struct ks_plan *p = load_good(f, golden);
+    assert_int_equal(p->n_corpora, 3);
+    const struct ks_corpus_spec *a = &p->corpora[0], *m = &p->corpora[1], *z = &p->corpora[2];
+    assert_string_equal(a->name, "a");
+    assert_int_equal(a->kind, KS_CORPUS_CHAT);
+    assert_true(a->assistant_only);
+    assert_null(a->render);
+    assert_string_equal(m->name, "m");
+    assert_int_equal(m->n_paths, 2);
+    assert_string_equal(m->shown[1], "./b.jsonl");
+    snprintf(path, sizeof path, "%s/./b.jsonl", f->path);
+    assert_string_equal(m->paths[1], path);
+    assert_false(m->skip_short || m->file_order || m->parse_special);
+    assert_string_equal(z->name, "z");
+    assert_int_equal(z->max_documents, 3);
+    assert_int_equal(z->max_tokens, 100);
+    assert_true(z->file_order && z->skip_short && z->parse_special);
+    snprintf(where, sizeof where, "%s:18", f->file);
+    assert_string_equal(z->where, where);
+    ks_plan_destroy(p);
+}
+
+static void arms_come_in_the_order_of_the_list(void **state)
+{
+    static const char *const names[] = {"q8_0", "same",  "head",  "list",
+                                        "file", "value", "blk.0", "blk.1"};
+    struct ks_plan *p = load_good(*state, golden);
+    assert_int_equal(p->n_arms, 8);
+    for (size_t i = 0; i < 8; i++)
+        assert_string_equal(p->arms[i].name, names[i]);
+    assert_string_equal(p->arms[0].preset, "Q8_0");
+    assert_true(!p->arms[1].preset && !p->arms[1].n_overrides && !p->arms[1].model);
+    assert_string_equal(p->arms[2].preset, "Q4_K_M");
+    assert_int_equal(p->arms[2].n_tags, 2);
+    assert_string_equal(p->arms[2].tags[1], "two");
+    assert_ptr_equal(p->arms[4].model, p->reference); /* one file is opened once */
+    assert_ptr_equal(p->arms[5].model, p->reference);
+    assert_string_equal(p->arms[7].overrides[0].regex, "blk\\.1\\..*");
+    assert_string_equal(p->arms[7].overrides[0].type, "Q2_K");
+    ks_plan_destroy(p);
+}
+
+static void a_list_of_overrides_keeps_its_order_and_keys_are_sorted(void **state)
+{
+    struct ks_plan *p = load_good(*state, golden);
+    const struct ks_arm_spec *keyed = &p->arms[2], *list = &p->arms[3];
+    assert_int_equal(keyed->n_overrides, 2);
+    assert_false(keyed->overrides_ordered);
+    assert_string_equal(keyed->overrides[0].regex, "^a");
+    assert_string_equal(keyed->overrides[1].type, "Q8_0");
+    assert_int_equal(list->n_overrides, 2);
+    assert_true(list->overrides_ordered);
+    assert_string_equal(list->overrides[0].regex, "^z");
+    ks_plan_destroy(p);
+}
+
+static void what_is_left_out_is_left_to_the_engine(void **state)
+{
+    struct ks_plan *p = load_good(*state, SCENARIO_OF(""));
+    assert_string_equal(p->name, "test");
+    assert_string_equal(p->corpora[0].name, "a");
+    assert_int_equal(p->window, 0);
+    assert_int_equal(p->context_min, 0);
+    assert_int_equal(p->top_k, 0);
+    assert_int_equal(p->seed, 0);
+    assert_int_equal(p->threads, 0);
+    assert_false(p->file_order);
+    ks_plan_destroy(p);
+}
+
+static void a_list_of_corpora_is_named_by_its_files(void **state)
+{
+    struct ks_plan *p =
+        load_good(*state, "return scenario { reference = 'tiny.gguf', arms = { arm 'x' {} },\n"
+                          "corpus = { chat 'c.jsonl', text 'b.jsonl', text 'a.txt' } }");
+    assert_int_equal(p->n_corpora, 3);
+    assert_string_equal(p->corpora[0].name, "c");
+    assert_string_equal(p->corpora[1].name, "b");
+    assert_string_equal(p->corpora[2].name, "a");
+    ks_plan_destroy(p);
+}
+
+static void the_command_line_replaces_what_the_scenario_says(void **state)
+{
+    const struct folder *f = *state;
+    folder_put(f, "test.lua", golden, sizeof golden - 1);
+    struct ks_error err = {0};
+    const struct ks_scenario_overrides o = {.window = 32, .max_documents = 9, .threads = 2};
+    struct ks_plan *p = ks_scenario_load(f->file, NULL, 0, &o, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    assert_int_equal(p->window, 32);
+    assert_int_equal(p->threads, 2);
+    for (size_t i = 0; i < p->n_corpora; i++)
+        assert_int_equal(p->corpora[i].max_documents, 9);
+    ks_plan_destroy(p);
+}
+
+/* Each assertion is the script's own; a false one is a refusal with its line. */
+static void a_model_tells_its_shape(void **state)
+{
+    ks_plan_destroy(load_good(
+        *state,
+        "local m = model 'tiny.gguf'\n"
+        "assert(m.name == 'Tiny zero')\n"
+        "assert(m.architecture == 'llama' and m.layers == 2 and m.hidden == 32)\n"
+        "assert(m.vocab == 16 and m.context == 128 and m.tied == true)\n"
+        "assert(#m.tensors == 20)\n"
+        "local t = m.tensors[1]\n"
+        "assert(t.name == 'token_embd.weight' and t.type == 'F16')\n"
+        "assert(#t.shape == 2 and t.shape[1] == 32 and t.shape[2] == 16 and t.bytes == 1024)\n"
+        "assert(m.tensors[21] == nil)\n"
+        "local n = 0\n"
+        "for _, x in ipairs(m.tensors) do n = n + x.bytes end\n"
+        "assert(n == m.bytes)\n"
+        "assert(model 'tiny.gguf' == m)\n"
+        "local q = model('tiny.gguf', { type = 'q8_0' })\n"
+        "assert(q ~= m and q.tensors[1].type == 'Q8_0' and q.bytes < m.bytes)\n"
+        "local keys = {}\n"
+        "for k in pairs(m) do keys[#keys + 1] = k end\n"
+        "assert(table.concat(keys, ' ') ==\n"
+        "  'architecture bytes context hidden layers name tensors tied vocab')\n" SCENARIO_OF("")));
+}
+
+static void a_chat_renders_through_its_function(void **state)
+{
+    struct ks_plan *p = load_good(
+        *state, "local function render(messages)\n"
+                "  local t = {}\n"
+                "  for i, m in ipairs(messages) do t[i] = m.role .. '=' .. m.content .. '\\0' end\n"
+                "  return table.concat(t, '|')\n"
+                "end\n"
+                "return scenario { reference = 'tiny.gguf', arms = { arm 'x' {} },\n"
+                "corpus = { b = text 'a.txt', a = chat('c.jsonl', { render = render }) } }");
+    const struct ks_corpus_spec *c = &p->corpora[0];
+    assert_non_null(c->render);
+    assert_null(p->corpora[1].render);
+    const struct ks_message messages[] = {{"user", "hi"}, {"assistant", "h\xc3\xa9"}};
+    struct ks_error err = {0};
+    for (int i = 0; i < 100; i++) {
+        size_t len = 0;
+        char *text = c->render(c->render_ctx, messages, 2, &len, &err);
+        assert_non_null(text);
+        assert_int_equal(len, 23);
+        assert_memory_equal(text, "user=hi\0|assistant=h\xc3\xa9\0", 24);
+        free(text);
+    }
+    ks_plan_destroy(p);
+}
+
+static void a_renderer_that_fails_says_where(void **state)
+{
+    static const char *const bodies[][2] = {
+        {"return 5", "render must return a string, found 5"},
+        {"error('no ' .. m[1].role)", "test.lua:2: no user"},
+        {"while true do end", "ended after"},
+        {"return (('a'):rep(200000):find(('.-'):rep(20) .. 'b'))", "did not return within"},
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        char script[512];
+        snprintf(script, sizeof script,
+                 "local r = function(m)\n%s\nend\n"
+                 "return scenario { reference = 'tiny.gguf', arms = { arm 'x' {} },\n"
+                 "corpus = chat('c.jsonl', { render = r }) }",
+                 bodies[i][0]);
+        struct ks_plan *p = load_good(*state, script);
+        const struct ks_message message = {"user", "hi"};
+        struct ks_error err = {0};
+        size_t len;
+        for (int k = 0; k < 2; k++)
+            assert_null(p->corpora[0].render(p->corpora[0].render_ctx, &message, 1, &len, &err));
+        assert_int_equal(err.code, KS_BAD_INPUT);
+        if (i < 3 && !strstr(err.text, bodies[i][1]))
+            fail_msg("%s", err.text);
+        assert_non_null(strstr(err.text, "test.lua:"));
+        ks_plan_destroy(p);
+    }
+}
+
+static void a_byte_order_mark_is_passed_over(void **state)
+{
+    ks_plan_destroy(load_good(*state, "\xef\xbb\xbf" SCENARIO_OF("")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_reaches_the_plan),
+        cmocka_unit_test(keyed_corpora_come_in_the_order_of_their_names),
+        cmocka_unit_test(arms_come_in_the_order_of_the_list),
+        cmocka_unit_test(a_list_of_overrides_keeps_its_order_and_keys_are_sorted),
+        cmocka_unit_test(what_is_left_out_is_left_to_the_engine),
+        cmocka_unit_test(a_list_of_corpora_is_named_by_its_files),
+        cmocka_unit_test(the_command_line_replaces_what_the_scenario_says),
+        cmocka_unit_test(a_model_tells_its_shape),
+        cmocka_unit_test(a_chat_renders_through_its_function),
+        cmocka_unit_test(a_renderer_that_fails_says_where),
+        cmocka_unit_test(a_byte_order_mark_is_passed_over),
+    };
+    return cmocka_run_group_tests(tests, folder_create, folder_destroy);
+}
