@@ -43,7 +43,8 @@ size_t ks_tally_windows(const struct ks_tally *t);
  * trend and the corpora. out->corpora (n_corpora) and out->trend (ks_tally_windows) are the
  * caller's memory, set before the call; NULL where they are not wanted. With no positions: n = 0
  * and every value NaN, which reports show as absent. Where the mean KLD is +inf its standard error
- * is NaN.
+ * is NaN. Costs microseconds, however many positions there are. On failure (only memory can) what
+ * the two arrays hold is undefined.
  *
  * Standard errors are clustered: sqrt(G/(G-1) sum over clusters g (sum over i in g (x_i - mean))^2)
  * / n, over the G clusters that have positions; NaN for fewer than two.
