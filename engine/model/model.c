@@ -150,17 +150,27 @@ struct ks_model *ks_model_open(const char *path, const char *shown, const char *
     return m;
 }
 
+/* Keeps what is wrong with the file as the model's refusal; fails for want of memory alone. */
+static int check_and_keep(struct ks_model *m, struct ks_error *err)
+{
+    struct ks_error found;
+    if (check(m, &found) == 0)
+        return 0;
+    if (found.code == KS_NO_MEMORY) {
+        *err = found;
+        return -1;
+    }
+    m->refusal = found;
+    ks_hparams_glance(m->gguf, &m->hparams);
+    return 0;
+}
+
 struct ks_model *ks_model_peek(const char *path, const char *shown, struct ks_error *err)
 {
     struct ks_model *m = create(path, shown, err);
     if (!m)
         return NULL;
-    struct ks_error refusal;
-    if (check(m, &refusal)) {
-        m->refusal = refusal;
-        ks_hparams_glance(m->gguf, &m->hparams);
-    }
-    if (fill_info(m, err)) {
+    if (check_and_keep(m, err) || fill_info(m, err)) {
         ks_model_unref(m);
         return NULL;
     }

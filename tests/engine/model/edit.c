@@ -6,6 +6,7 @@
 #include "engine/base/bytes.h"
 #include "engine/gguf/gguf.h"
 #include "engine/quant/type.h"
+#include "tests/engine/gguf/writer.h"
 #include "tests/engine/model/edit.h"
 
 #define ALIGNMENT 32
@@ -17,28 +18,6 @@ struct writer {
     uint64_t n_keys, n_tensors;
     const struct edit *edits;
 };
-
-static void put(struct ks_buf *b, const void *bytes, size_t len)
-{
-    struct ks_error err;
-    assert_int_equal(ks_buf_put(b, bytes, len, &err), 0);
-}
-
-static void put_u32(struct ks_buf *b, uint32_t v)
-{
-    put(b, &v, sizeof v);
-}
-
-static void put_u64(struct ks_buf *b, uint64_t v)
-{
-    put(b, &v, sizeof v);
-}
-
-static void put_str(struct ks_buf *b, const char *bytes, size_t len)
-{
-    put_u64(b, len);
-    put(b, bytes, len);
-}
 
 static const struct edit *find(const struct writer *w, const char *name, unsigned kinds)
 {
@@ -61,44 +40,43 @@ static size_t scalar_size(enum ks_gguf_value_type type)
 
 static void put_array(struct ks_buf *b, const struct ks_gguf_value *v)
 {
-    put_u32(b, v->array.type);
-    put_u64(b, v->array.count);
+    gw_u32(b, v->array.type);
+    gw_u64(b, v->array.count);
     if (v->array.type != KS_GGUF_STRING) {
-        put(b, v->array.bytes, (size_t)v->array.count * scalar_size(v->array.type));
+        gw_bytes(b, v->array.bytes, (size_t)v->array.count * scalar_size(v->array.type));
         return;
     }
     for (uint64_t i = 0; i < v->array.count; i++)
-        put_str(b, v->array.strings[i].bytes, v->array.strings[i].len);
+        gw_str_n(b, v->array.strings[i].bytes, v->array.strings[i].len);
 }
 
 static void put_value(struct ks_buf *b, const struct ks_gguf_value *v)
 {
-    put_u32(b, v->type);
+    gw_u32(b, v->type);
     if (v->type == KS_GGUF_ARRAY) {
         put_array(b, v);
     } else if (v->type == KS_GGUF_STRING) {
-        put_str(b, v->s.bytes, v->s.len);
+        gw_str_n(b, v->s.bytes, v->s.len);
     } else if (v->type == KS_GGUF_F32) {
-        float f = (float)v->f;
-        put(b, &f, sizeof f);
+        gw_f32(b, (float)v->f);
     } else {
-        put(b, &v->u, scalar_size(v->type));
+        gw_bytes(b, &v->u, scalar_size(v->type));
     }
 }
 
 static void put_setting(struct writer *w, const struct edit *e)
 {
-    put_str(&w->head, e->name, strlen(e->name));
+    gw_str(&w->head, e->name);
     w->n_keys++;
     if (e->kind == EDIT_SET_U32) {
-        put_u32(&w->head, KS_GGUF_U32);
-        put_u32(&w->head, e->u);
+        gw_u32(&w->head, KS_GGUF_U32);
+        gw_u32(&w->head, e->u);
     } else if (e->kind == EDIT_SET_F32) {
-        put_u32(&w->head, KS_GGUF_F32);
-        put(&w->head, &e->f, sizeof e->f);
+        gw_u32(&w->head, KS_GGUF_F32);
+        gw_f32(&w->head, e->f);
     } else {
-        put_u32(&w->head, KS_GGUF_STRING);
-        put_str(&w->head, e->text, strlen(e->text));
+        gw_u32(&w->head, KS_GGUF_STRING);
+        gw_str(&w->head, e->text);
     }
 }
 
@@ -110,7 +88,7 @@ static void write_keys(struct writer *w, const struct ks_gguf *g)
         const struct ks_gguf_value *v = ks_gguf_value(g, i);
         if (find(w, v->key, SETTINGS | 1u << EDIT_DROP_KEY))
             continue;
-        put_str(&w->head, v->key, strlen(v->key));
+        gw_str(&w->head, v->key);
         put_value(&w->head, v);
         w->n_keys++;
     }
@@ -125,19 +103,12 @@ static void write_keys(struct writer *w, const struct ks_gguf *g)
 static void put_info(struct writer *w, const char *name, uint32_t type, uint32_t n_dims,
                      const uint64_t *dims)
 {
-    put_str(&w->infos, name, strlen(name));
-    put_u32(&w->infos, n_dims);
-    put(&w->infos, dims, n_dims * sizeof *dims);
-    put_u32(&w->infos, type);
-    put_u64(&w->infos, w->data.len);
+    gw_str(&w->infos, name);
+    gw_u32(&w->infos, n_dims);
+    gw_bytes(&w->infos, dims, n_dims * sizeof *dims);
+    gw_u32(&w->infos, type);
+    gw_u64(&w->infos, w->data.len);
     w->n_tensors++;
-}
-
-static void put_data(struct writer *w, const void *bytes, size_t len)
-{
-    static const char zeros[ALIGNMENT];
-    put(&w->data, bytes, len);
-    put(&w->data, zeros, (ALIGNMENT - w->data.len % ALIGNMENT) % ALIGNMENT);
 }
 
 static void write_tensor(struct writer *w, const struct ks_gguf_tensor *t)
@@ -149,7 +120,8 @@ static void write_tensor(struct writer *w, const struct ks_gguf_tensor *t)
     size_t at = w->data.len;
     put_info(w, renamed ? renamed->text : t->name, t->type, shape ? 2 : t->n_dims,
              shape ? dims : t->dims);
-    put_data(w, t->data, (size_t)t->bytes);
+    gw_bytes(&w->data, t->data, (size_t)t->bytes);
+    gw_pad(&w->data, ALIGNMENT);
     if (!fill)
         return;
     assert_int_equal(t->type, KS_F32);
@@ -171,36 +143,27 @@ static void write_tensors(struct writer *w, const struct ks_gguf *g)
             const uint64_t dims[1] = {e->u};
             put_info(w, e->name, KS_F32, 1, dims);
             for (uint32_t k = 0; k < e->u; k++)
-                put(&w->data, &e->f, sizeof e->f);
-            put_data(w, "", 0);
+                gw_f32(&w->data, e->f);
+            gw_pad(&w->data, ALIGNMENT);
         } else if (e->kind >= EDIT_DROP_TENSOR) {
             assert_non_null(ks_gguf_find_tensor(g, e->name));
         }
     }
 }
 
-static void write_buf(FILE *f, const struct ks_buf *b)
-{
-    if (b->len)
-        assert_int_equal(fwrite(b->bytes, 1, b->len, f), b->len);
-}
-
 static void write_file(struct writer *w)
 {
-    static const char zeros[ALIGNMENT];
+    struct ks_buf file = {0};
+    gw_header(&file, 3, w->n_tensors, w->n_keys);
+    gw_bytes(&file, w->head.bytes, w->head.len);
+    gw_bytes(&file, w->infos.bytes, w->infos.len);
+    gw_pad(&file, ALIGNMENT);
+    gw_bytes(&file, w->data.bytes, w->data.len);
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    FILE *f = fdopen(fd, "wb");
-    const uint32_t start[2] = {0x46554747, 3};
-    const uint64_t counts[2] = {w->n_tensors, w->n_keys};
-    size_t head = sizeof start + sizeof counts + w->head.len + w->infos.len;
-    fwrite(start, sizeof start, 1, f);
-    fwrite(counts, sizeof counts, 1, f);
-    write_buf(f, &w->head);
-    write_buf(f, &w->infos);
-    fwrite(zeros, (ALIGNMENT - head % ALIGNMENT) % ALIGNMENT, 1, f);
-    write_buf(f, &w->data);
-    assert_int_equal(fclose(f), 0);
+    close(fd);
+    gw_save(&file, path);
+    ks_buf_finish(&file);
 }
 
 const char *edited(const char *source, const struct edit *edits)

@@ -48,7 +48,8 @@ static int add_row(void *ctx, size_t position, const float *logits, size_t vocab
     return 0;
 }
 
-/* The likelihood is that of a forward pass in numpy and f64 over the weights as gguf-py decodes them.
+/* The likelihood is that of a forward pass in numpy and f64 over the weights as gguf-py decodes
+ * them.
  */
 static void the_shipped_model_reads_a_story_as_well_as_it_should(void **state)
 {
@@ -63,12 +64,12 @@ static void the_shipped_model_reads_a_story_as_well_as_it_should(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(l.n, 395);
     l.ids = ids;
-    l.n = 48; /* plain C under sanitizers takes its time */
+    l.n = 128; /* enough, and quick under sanitizers where there is only plain C */
     if (ks_model_logits(m, ids, l.n, 2, add_row, &l, &err))
         fail_msg("%s", err.text);
     double mean = l.sum / (double)(l.n - 1);
     print_message("# mean negative log-likelihood %.10f\n", mean);
-    assert_true(fabs(mean - 2.0666621105) < 1e-5);
+    assert_true(fabs(mean - 2.3253838514) < 1e-5);
     free(ids);
     json_decref(document);
     ks_model_unref(m);

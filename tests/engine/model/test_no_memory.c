@@ -1,0 +1,149 @@
+/*
+ * Every allocation fails once: the answer is an error that says so, never a crash, and nothing
+ * leaks (the sanitizer's leak checker looks on). Linked with --wrap for the allocators.
+ */
+#include "tests/engine/model/samples.h"
+
+static long left = -1; /* allocations until one fails; negative: none does */
+
+static bool fails(void)
+{
+    return left >= 0 && left-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_reallocarray(void *p, size_t n, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__wrap_strndup(const char *s, size_t n);
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    return fails() ? NULL : __real_realloc(p, size);
+}
+
+void *__wrap_reallocarray(void *p, size_t n, size_t size)
+{
+    return fails() ? NULL : __real_reallocarray(p, n, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+    return fails() ? NULL : __real_strndup(s, n);
+}
+
+static struct ks_model *open_plain(struct ks_error *err)
+{
+    return ks_model_open(sample_path("llama-biases", "gguf"), NULL, NULL, err);
+}
+
+static struct ks_model *open_converted(struct ks_error *err)
+{
+    return ks_model_open(test_data("model/model-even.gguf"), NULL, "Q4_0", err);
+}
+
+static struct ks_model *peek(struct ks_error *err)
+{
+    return ks_model_peek(sample_path("llama-tied", "gguf"), NULL, err);
+}
+
+static void assert_every_allocation_may_fail(struct ks_model *(*open)(struct ks_error *err))
+{
+    struct ks_model *m = NULL;
+    long tries = 0;
+    while (!m) {
+        struct ks_error err = {0};
+        left = tries++;
+        m = open(&err);
+        left = -1;
+        if (!m && err.code != KS_NO_MEMORY)
+            fail_msg("allocation %ld: %s", tries - 1, err.text);
+    }
+    print_message("# %ld allocations\n", tries - 1);
+    assert_true(tries > 20);
+    assert_int_equal(ks_model_info(m)->vocab, 320); /* nothing went missing in silence */
+    ks_model_unref(m);
+}
+
+static void opening_survives_every_failing_allocation(void **state)
+{
+    (void)state;
+    assert_every_allocation_may_fail(open_plain);
+}
+
+static void converting_survives_every_failing_allocation(void **state)
+{
+    (void)state;
+    assert_every_allocation_may_fail(open_converted);
+}
+
+static void peeking_survives_every_failing_allocation(void **state)
+{
+    (void)state;
+    assert_every_allocation_may_fail(peek);
+}
+
+static int count_row(void *ctx, size_t position, const float *logits, size_t vocab,
+                     struct ks_error *err)
+{
+    (void)position, (void)logits, (void)vocab, (void)err;
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+static void logits_survive_every_failing_allocation(void **state)
+{
+    (void)state;
+    struct ks_model *m = open_sample("llama-tied");
+    const int32_t ids[3] = {1, 2, 3};
+    size_t rows = 0;
+    int failed = 1;
+    long tries = 0;
+    while (failed) {
+        struct ks_error err = {0};
+        left = tries++;
+        failed = ks_model_logits(m, ids, 3, 1, count_row, &rows, &err);
+        left = -1;
+        if (failed && err.code != KS_NO_MEMORY)
+            fail_msg("allocation %ld: %s", tries - 1, err.text);
+        if (failed)
+            assert_int_equal(rows, 0);
+    }
+    print_message("# %ld allocations\n", tries - 1);
+    assert_true(tries > 8);
+    assert_int_equal(rows, 3);
+    ks_model_unref(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opening_survives_every_failing_allocation),
+        cmocka_unit_test(converting_survives_every_failing_allocation),
+        cmocka_unit_test(peeking_survives_every_failing_allocation),
+        cmocka_unit_test(logits_survive_every_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
