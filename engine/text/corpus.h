@@ -2,8 +2,13 @@
  * Corpora: files to documents of token ids.
  *
  * .txt is one document a file; .jsonl one a line, {"text": ...} for text and {"messages": [{"role",
- * "content"}...]} for chat (blank lines are passed over). Nothing is skipped in silence: what is
- * left out by a limit that the user asked for is counted in the ks_corpus.
+ * "content"}...]} for chat (blank lines and other keys are passed over). A text's bytes go to the
+ * tokenizer as they are, line ends and invalid UTF-8 too; only a UTF-8 byte order mark at a file's
+ * start is left out. Nothing is skipped in silence: what is left out by a limit that the user asked
+ * for is counted in the ks_corpus.
+ *
+ * Chat is written by its family (document/chat.h) or by the spec's render function. A BOS that the
+ * vocabulary asks for is not put in front of a rendered chat that starts with it already.
  *
  * Loading may take long; it runs on the caller's thread and uses no other. The result is immutable.
  */
@@ -34,7 +39,7 @@ struct ks_corpus {
     size_t n_documents;
     struct ks_corpus_tally *tallies; /* one a spec */
     size_t n_corpora;
-    struct ks_hash *hashes; /* one a spec: of the documents' ids in file order */
+    struct ks_hash *hashes; /* one a spec: of the documents' ids (and masks) in file order */
     void *memory;           /* private */
 };
 

@@ -8,8 +8,8 @@
  *
  * Pure functions; any thread.
  */
-#ifndef KS_ENGINE_TEXT_CHAT_H
-#define KS_ENGINE_TEXT_CHAT_H
+#ifndef KS_ENGINE_TEXT_DOCUMENT_CHAT_H
+#define KS_ENGINE_TEXT_DOCUMENT_CHAT_H
 
 #include "engine/base/bytes.h"
 #include "engine/engine.h"

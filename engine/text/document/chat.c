@@ -1,4 +1,4 @@
-#include "engine/text/chat.h"
+#include "engine/text/document/chat.h"
 
 #include <string.h>
 
