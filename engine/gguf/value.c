@@ -87,7 +87,7 @@ static void set_fixed(struct ks_gguf_value *v, const uint8_t *p)
         v->f = le_f64(p);
         break;
     default:
-        assert(!"a value of fixed size");
+        assert(false); /* the caller has seen fixed_size() */
     }
 }
 
