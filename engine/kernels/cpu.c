@@ -7,6 +7,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/kernels/isa.h"
+#include "engine/kernels/lanes.h"
 #include "engine/kernels/ops.h"
 
 static int create_scratch(struct ks_cpu *cpu, int threads, struct ks_error *err)
@@ -66,6 +67,28 @@ void ks_cpu_destroy(struct ks_cpu *cpu)
 struct ks_pool *ks_cpu_pool(struct ks_cpu *cpu)
 {
     return cpu->pool;
+}
+
+struct spin {
+    const struct ks_ops *ops;
+    size_t rounds;
+    float *results; /* so that nobody leaves the work out */
+};
+
+static void spin_one(void *ctx, size_t i, int worker)
+{
+    (void)worker;
+    struct spin *s = ctx;
+    s->results[i * KS_LANES] = s->ops->spin(s->rounds);
+}
+
+double ks_cpu_spin(struct ks_cpu *cpu, int threads, size_t rounds)
+{
+    float *results = cpu->workers[0].panel;
+    struct spin s = {cpu->ops, rounds, results};
+    size_t n = (size_t)threads < KS_BLOCK_K ? (size_t)threads : KS_BLOCK_K;
+    ks_pool_for(cpu->pool, n, spin_one, &s);
+    return 2.0 * (double)cpu->ops->fmas * (double)rounds * (double)n;
 }
 
 enum ks_isa ks_cpu_isa(const struct ks_cpu *cpu)

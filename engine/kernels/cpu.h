@@ -42,6 +42,10 @@ void ks_cpu_destroy(struct ks_cpu *cpu); /* accepts NULL */
 struct ks_pool *ks_cpu_pool(struct ks_cpu *cpu);
 enum ks_isa ks_cpu_isa(const struct ks_cpu *cpu);
 
+/* For measuring the peak: rounds of fused multiply-adds on registers alone, on each of the first
+ * `threads` workers; returns how many floating-point operations that was. */
+double ks_cpu_spin(struct ks_cpu *cpu, int threads, size_t rounds);
+
 /* y(n, w.rows) = x(n, w.cols) * W^T, W decoded tile by tile in cache, never whole. Rows of x and y
  * are contiguous at ldx >= w.cols and ldy >= w.rows floats. y must not overlap x. */
 int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, size_t ldx, size_t n,

@@ -43,6 +43,10 @@ struct ks_ops {
                    const float *s);
     /* row(n) = softmax(scale * row) */
     void (*softmax)(float *row, size_t n, float scale);
+
+    /* Fused multiply-adds on registers alone, fmas of them a round; what they come to. */
+    float (*spin)(size_t rounds);
+    size_t fmas;
 };
 
 extern const struct ks_ops ks_scalar_ops, ks_avx2_ops, ks_avx512_ops;

@@ -86,6 +86,17 @@ static void softmax(float *row, size_t n, float scale)
         row[i] /= total;
 }
 
+#define CHAINS 4
+
+static float spin(size_t rounds)
+{
+    float chain[CHAINS] = {0.0f, 1.0f, 2.0f, 3.0f};
+    for (size_t i = 0; i < rounds; i++)
+        for (size_t c = 0; c < CHAINS; c++)
+            chain[c] = fmaf(chain[c], 0.999f, 0.001f);
+    return chain[0] + chain[1] + chain[2] + chain[3];
+}
+
 const struct ks_ops ks_scalar_ops = {
     .panel = PANEL,
     .decode = ks_decode_row,
@@ -96,4 +107,6 @@ const struct ks_ops ks_scalar_ops = {
     .silu_mul = silu_mul,
     .rotate = rotate,
     .softmax = softmax,
+    .spin = spin,
+    .fmas = CHAINS,
 };

@@ -104,6 +104,27 @@ static void softmax(float *row, size_t n, float scale)
     }
 }
 
+#define CHAINS 12 /* covers the latency of two units, and fits 16 registers */
+
+static float spin(size_t rounds)
+{
+    ks_vf chain[CHAINS];
+    float lane[KS_VF];
+#pragma GCC unroll 16
+    for (int c = 0; c < CHAINS; c++)
+        chain[c] = ks_vf_set((float)c);
+    ks_vf a = ks_vf_set(0.999f), b = ks_vf_set(0.001f), sum = ks_vf_set(0.0f);
+    for (size_t i = 0; i < rounds; i++)
+#pragma GCC unroll 16
+        for (int c = 0; c < CHAINS; c++)
+            chain[c] = ks_vf_fma(chain[c], a, b);
+#pragma GCC unroll 16
+    for (int c = 0; c < CHAINS; c++)
+        sum = sum + chain[c];
+    ks_vf_store(lane, sum);
+    return lane[0];
+}
+
 const struct ks_ops KS_PATH(ops) = {
     .panel = KS_PANEL,
     .decode = KS_PATH(decode),
@@ -114,4 +135,6 @@ const struct ks_ops KS_PATH(ops) = {
     .silu_mul = silu_mul,
     .rotate = rotate,
     .softmax = softmax,
+    .spin = spin,
+    .fmas = CHAINS * (size_t)KS_VF,
 };

@@ -1,0 +1,235 @@
+/*
+ * Products, attention and row operations. The shapes are those of small and middling models: a
+ * window of 512 tokens, a head's tile of 64, one token.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/base/bytes.h"
+#include "engine/bench/bench.h"
+#include "engine/quant/encode.h"
+
+struct matmul {
+    struct ks_cpu *cpu;
+    struct ks_matrix w;
+    size_t n;
+    const float *x;
+    float *y;
+};
+
+static void multiply(void *ctx)
+{
+    struct matmul *t = ctx;
+    struct ks_error err; /* only a type or a width can be wrong, and neither is */
+    ks_matmul(t->cpu, &t->w, t->x, t->w.cols, t->n, t->y, t->w.rows, &err);
+}
+
+/* w's data, encoded from random floats; the caller's to free(). */
+static uint8_t *encode(const struct ks_matrix *w, struct ks_error *err)
+{
+    uint64_t row_bytes;
+    if (!ks_type_row_bytes(w->type, w->cols, &row_bytes)) {
+        ks_fail(err, KS_INTERNAL, "the benchmark's matrix has no whole blocks");
+        return NULL;
+    }
+    uint8_t *data = ks_alloc_aligned(w->rows, row_bytes);
+    float *row = ks_bench_floats(w->cols, err);
+    if (!data || !row) {
+        ks_fail_memory(err, w->rows * row_bytes, "the benchmark's weights");
+        free(data);
+        free(row);
+        return NULL;
+    }
+    for (size_t r = 0; r < w->rows; r++) /* all alike: what they are doesn't show in the time */
+        if (r == 0)
+            ks_encode_rows(w->type, row, 1, w->cols, NULL, data);
+        else
+            memcpy(data + r * row_bytes, data, row_bytes);
+    free(row);
+    return data;
+}
+
+static int measure_matmul(struct bench *b, enum ks_type type, size_t n, size_t cols, size_t rows,
+                          struct ks_error *err)
+{
+    struct matmul t = {.cpu = b->cpu, .w = {.type = type, .rows = rows, .cols = cols}, .n = n};
+    uint8_t *data = encode(&t.w, err);
+    float *x = data ? ks_bench_floats(n * cols, err) : NULL;
+    float *y = x ? ks_bench_floats(n * rows, err) : NULL;
+    if (y) {
+        t.w.data = data, t.x = x, t.y = y;
+        double flops = 2.0 * (double)n * (double)cols * (double)rows;
+        char name[64];
+        snprintf(name, sizeof name, "%s %zu x %zu x %zu", ks_type_info((uint32_t)type)->name, n,
+                 cols, rows);
+        ks_bench_line(b, "matmul", name, flops / ks_bench_seconds(multiply, &t) / 1e9, "GFLOP/s",
+                      b->peak / 1e9, "FMA peak");
+    }
+    free(data);
+    free(x);
+    free(y);
+    return y ? 0 : -1;
+}
+
+int ks_bench_matmul(struct bench *b, struct ks_error *err)
+{
+    static const struct {
+        size_t n, cols, rows;
+    } shapes[] = {
+        {512, 256, 256},   {512, 256, 768},   {512, 768, 256}, {2048, 256, 768}, {512, 576, 1536},
+        {512, 1024, 1024}, {512, 2048, 2048}, {64, 256, 4096}, {256, 256, 4096}, {1, 1024, 1024},
+    };
+    static const enum ks_type types[] = {KS_F32,  KS_F16,  KS_BF16,   KS_Q8_0,   KS_Q6_K,
+                                         KS_Q5_K, KS_Q4_K, KS_Q3_K,   KS_Q2_K,   KS_Q5_0,
+                                         KS_Q4_0, KS_Q4_1, KS_IQ4_XS, KS_IQ4_NL, KS_MXFP4};
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        const struct ks_type_info *info = ks_type_info((uint32_t)types[t]);
+        if (!info->quantizes || !info->decodes)
+            continue;
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+            if (shapes[s].cols % info->block_elems == 0 &&
+                measure_matmul(b, types[t], shapes[s].n, shapes[s].cols, shapes[s].rows, err))
+                return -1;
+    }
+    return 0;
+}
+
+struct attend {
+    struct ks_cpu *cpu;
+    struct ks_attention a;
+    float *out;
+    int failed;
+    struct ks_error err;
+};
+
+static void attend(void *ctx)
+{
+    struct attend *t = ctx;
+    if (ks_attend(t->cpu, &t->a, t->out, t->a.heads * t->a.head_dim_v, &t->err))
+        t->failed = -1;
+}
+
+/* n_sequences windows of len tokens. Counts only what is visible: 2 products over half a square. */
+static int measure_attention(struct bench *b, size_t heads, size_t kv_heads, size_t head_dim,
+                             size_t len, struct ks_error *err)
+{
+    const size_t starts[] = {0, len, 2 * len, 3 * len, 4 * len};
+    size_t n = starts[4];
+    float *q = ks_bench_floats(n * heads * head_dim, err);
+    float *kv = q ? ks_bench_floats(2 * n * kv_heads * head_dim, err) : NULL;
+    float *out = kv ? ks_bench_floats(n * heads * head_dim, err) : NULL;
+    struct attend t = {.cpu = b->cpu, .out = out};
+    if (out) {
+        t.a = (struct ks_attention){.q = q,
+                                    .k = kv,
+                                    .v = kv + kv_heads * head_dim,
+                                    .ldq = heads * head_dim,
+                                    .ldk = 2 * kv_heads * head_dim,
+                                    .ldv = 2 * kv_heads * head_dim,
+                                    .heads = heads,
+                                    .kv_heads = kv_heads,
+                                    .head_dim = head_dim,
+                                    .head_dim_v = head_dim,
+                                    .starts = starts,
+                                    .n_sequences = 4,
+                                    .scale = 0.125f};
+        double pairs = 4.0 * (double)len * (double)(len + 1) / 2.0;
+        double flops = pairs * (double)heads * (double)head_dim * 4.0;
+        double seconds = ks_bench_seconds(attend, &t);
+        char name[64];
+        snprintf(name, sizeof name, "%zu heads (%zu kv) x %zu, 4 x %zu", heads, kv_heads, head_dim,
+                 len);
+        if (!t.failed)
+            ks_bench_line(b, "attention", name, flops / seconds / 1e9, "GFLOP/s", b->peak / 1e9,
+                          "FMA peak");
+    }
+    free(q);
+    free(kv);
+    free(out);
+    if (t.failed)
+        *err = t.err;
+    return out && !t.failed ? 0 : -1;
+}
+
+int ks_bench_attention(struct bench *b, struct ks_error *err)
+{
+    return measure_attention(b, 8, 8, 32, 512, err) || measure_attention(b, 8, 2, 32, 512, err) ||
+                   measure_attention(b, 4, 2, 64, 512, err) ||
+                   measure_attention(b, 9, 3, 64, 512, err) ||
+                   measure_attention(b, 16, 8, 128, 512, err) ||
+                   measure_attention(b, 9, 3, 64, 2048, err)
+               ? -1
+               : 0;
+}
+
+#define ROWS 2048
+#define WIDE 768
+
+struct rows {
+    struct ks_cpu *cpu;
+    float *x, *y;
+    int32_t *positions;
+    struct ks_matrix w;
+};
+
+static void norm(void *ctx)
+{
+    struct rows *r = ctx;
+    ks_rmsnorm(r->cpu, r->x, ROWS, WIDE, r->y, 1e-5f, r->y);
+}
+
+static void sum(void *ctx)
+{
+    struct rows *r = ctx;
+    ks_add(r->cpu, r->y, r->x, ROWS, WIDE);
+}
+
+/* Of a fresh copy, since the gate is overwritten: repeated it would run into denormals. */
+static void gate(void *ctx)
+{
+    struct rows *r = ctx;
+    memcpy(r->y, r->x, (size_t)ROWS * WIDE * sizeof *r->y);
+    ks_silu_mul(r->cpu, r->y, r->x, ROWS, WIDE);
+}
+
+static void copy_only(void *ctx)
+{
+    struct rows *r = ctx;
+    memcpy(r->y, r->x, (size_t)ROWS * WIDE * sizeof *r->y);
+}
+
+static void rope(void *ctx)
+{
+    struct rows *r = ctx;
+    ks_rope(r->cpu, r->y, WIDE, ROWS, WIDE / 64, 64, 64, KS_ROPE_ADJACENT, r->positions, r->x,
+            r->x + 32);
+}
+
+int ks_bench_rows(struct bench *b, struct ks_error *err)
+{
+    const double n = (double)ROWS * WIDE;
+    struct rows r = {.cpu = b->cpu, .x = ks_bench_floats((size_t)ROWS * WIDE, err)};
+    r.y = r.x ? ks_bench_floats((size_t)ROWS * WIDE, err) : NULL;
+    r.positions = calloc(ROWS, sizeof *r.positions);
+    if (!r.y || !r.positions) {
+        ks_fail_memory(err, (size_t)ROWS * WIDE * sizeof *r.x, "the benchmark's rows");
+        free(r.x);
+        free(r.y);
+        free(r.positions);
+        return -1;
+    }
+    double copying = ks_bench_seconds(copy_only, &r);
+    ks_bench_line(b, "rows", "rmsnorm 768", ks_bench_seconds(norm, &r) / n * 1e9, "ns/element", NAN,
+                  NULL);
+    ks_bench_line(b, "rows", "add 768", ks_bench_seconds(sum, &r) / n * 1e9, "ns/element", NAN,
+                  NULL);
+    ks_bench_line(b, "rows", "silu_mul 768", (ks_bench_seconds(gate, &r) - copying) / n * 1e9,
+                  "ns/element", NAN, NULL);
+    ks_bench_line(b, "rows", "rope 64 adjacent", ks_bench_seconds(rope, &r) / n * 1e9, "ns/element",
+                  NAN, NULL);
+    free(r.x);
+    free(r.y);
+    free(r.positions);
+    return 0;
+}
