@@ -242,15 +242,9 @@ static int lay_out(struct ks_cpu *cpu, struct attend *t, struct ks_error *err)
     size_t values = a->starts[n] * a->kv_heads * t->value_panels * panel;
     size_t queries = threads * BLOCK_ROWS * (a->head_dim + APART);
     size_t floats = keys + values + queries + threads * BLOCK_ROWS * t->longest;
-    if (floats > cpu->attend_floats) {
-        free(cpu->attend);
-        cpu->attend_floats = 0;
-        cpu->attend = ks_alloc_aligned(floats, sizeof *cpu->attend);
-        if (!cpu->attend)
-            return ks_fail_memory(err, floats * sizeof *cpu->attend, "attention scores");
-        cpu->attend_floats = floats;
-    }
-    t->keys = cpu->attend;
+    if (ks_growing_reserve(&cpu->attend, floats, "attention scores", err))
+        return -1;
+    t->keys = cpu->attend.floats;
     t->values = t->keys + keys;
     t->queries = t->values + values;
     t->scores = t->queries + queries;

@@ -27,6 +27,19 @@ static int create_scratch(struct ks_cpu *cpu, int threads, struct ks_error *err)
     return 0;
 }
 
+int ks_growing_reserve(struct ks_growing *g, size_t n, const char *what, struct ks_error *err)
+{
+    if (n <= g->n)
+        return 0;
+    free(g->floats);
+    g->n = 0;
+    g->floats = ks_alloc_aligned(n, sizeof *g->floats);
+    if (!g->floats)
+        return ks_fail_memory(err, n * sizeof *g->floats, what);
+    g->n = n;
+    return 0;
+}
+
 struct ks_cpu *ks_cpu_create(int threads, enum ks_isa isa, struct ks_error *err)
 {
     const struct ks_ops *ops = ks_isa_ops(isa);
@@ -59,7 +72,8 @@ void ks_cpu_destroy(struct ks_cpu *cpu)
         free(cpu->workers[i].rows);
     }
     free(cpu->workers);
-    free(cpu->attend);
+    free(cpu->attend.floats);
+    free(cpu->spaced.floats);
     ks_pool_destroy(cpu->pool);
     free(cpu);
 }

@@ -4,6 +4,7 @@
  * decoded once a chunk, and chunks are made only where panels alone are too few for the threads.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "engine/kernels/ops.h"
 
@@ -71,6 +72,32 @@ static void run_task(void *ctx, size_t i, int worker)
     }
 }
 
+/* Rows of x that lie whole pages apart fall on one set of the first-level cache, which holds fewer
+ * of them than a block of the product reads side by side. Such an x is copied with rows APART. */
+#define PAGE  1024 /* floats */
+#define APART 16
+
+static void copy_row(void *ctx, size_t i, int worker)
+{
+    (void)worker;
+    const struct matmul *t = ctx;
+    memcpy(t->cpu->spaced.floats + i * (t->w->cols + APART), t->x + i * t->ldx,
+           t->w->cols * sizeof *t->x);
+}
+
+static int space_out(struct matmul *t, struct ks_error *err)
+{
+    size_t ld = t->w->cols + APART;
+    if (t->ldx % PAGE != 0 || t->n < 2)
+        return 0;
+    if (ks_growing_reserve(&t->cpu->spaced, t->n * ld, "activations", err))
+        return -1;
+    ks_pool_for(t->cpu->pool, t->n, copy_row, t);
+    t->x = t->cpu->spaced.floats;
+    t->ldx = ld;
+    return 0;
+}
+
 /* Tokens a task, so that there are a few tasks for each thread where n allows it. */
 static size_t chunk_of(size_t n, size_t panels, size_t threads)
 {
@@ -94,6 +121,8 @@ int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, siz
     t.panels = (w->rows + cpu->ops->panel - 1) / cpu->ops->panel;
     if (n == 0 || t.panels == 0)
         return 0;
+    if (space_out(&t, err))
+        return -1;
     t.chunk = chunk_of(n, t.panels, (size_t)ks_pool_threads(cpu->pool));
     ks_pool_for(cpu->pool, t.panels * ((n + t.chunk - 1) / t.chunk), run_task, &t);
     return 0;

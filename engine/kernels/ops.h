@@ -60,13 +60,20 @@ struct ks_scratch {
 #define KS_BLOCK_K  2048 /* a panel of that depth leaves room in a second-level cache */
 #define KS_DECODE_K 256  /* a whole number of every type's blocks */
 
+/* Memory that grows to the largest use and is kept. */
+struct ks_growing {
+    float *floats; /* 64-byte aligned, contents lost as it grows */
+    size_t n;
+};
+/* At least n floats, or -1 with *err saying what they were for. */
+int ks_growing_reserve(struct ks_growing *g, size_t n, const char *what, struct ks_error *err);
+
 struct ks_cpu {
     struct ks_pool *pool;
     enum ks_isa isa;
     const struct ks_ops *ops;
     struct ks_scratch *workers; /* (threads) */
-    float *attend;              /* grown by attend.c */
-    size_t attend_floats;
+    struct ks_growing attend, spaced;
 };
 
 #endif

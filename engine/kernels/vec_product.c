@@ -48,6 +48,13 @@ KS_INLINE void block(const struct ks_product *p, int m, int vectors)
             sum[i][v] = p->resume ? ks_vf_load_part(at, n, ks_vf_set(0.0f)) : ks_vf_set(0.0f);
         }
     }
+    /* y is fetched while the chains run, or their end would wait for it. */
+#pragma GCC unroll 16
+    for (int i = 0; i < m; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++)
+            __builtin_prefetch(y + (size_t)i * ldy + v * KS_VF, 1);
+    }
     for (size_t k = 0; k < p->k; k++, b += KS_PANEL) {
         ks_vf w[2];
 #pragma GCC unroll 2

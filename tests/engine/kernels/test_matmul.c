@@ -82,6 +82,16 @@ static void a_chain_longer_than_the_panel_goes_on_where_it_stopped(void **state)
     free((void *)(uintptr_t)w.data);
 }
 
+/* Rows of x whole pages apart take another way through memory. */
+static void rows_of_x_may_lie_pages_apart(void **state)
+{
+    (void)state;
+    struct ks_matrix w = random_matrix(KS_F32, 33, 1000, 4);
+    check(&w, 30, 24);
+    check(&w, 1, 24);
+    free((void *)(uintptr_t)w.data);
+}
+
 static void every_type_that_decodes_multiplies(void **state)
 {
     (void)state;
@@ -146,24 +156,28 @@ static void denormals_are_kept(void **state)
     free(weights);
 }
 
+/* Blocks of random bytes: every scale, sign and bit field there is. */
 static void rows_are_gathered_as_they_decode(void **state)
 {
     (void)state;
-    const enum ks_type types[] = {KS_F32, KS_F16, KS_Q8_0, KS_Q6_K};
     const int32_t ids[] = {5, 0, 5, 39, 12};
-    for (size_t t = 0; t < 4; t++) {
-        struct ks_matrix w = random_matrix(types[t], 40, 512, t);
+    const struct ks_type_info *info;
+    for (uint32_t t = 0; (info = ks_type_at(t)); t++) {
+        if (!info->decodes)
+            continue;
+        size_t cols = info->block_elems == 1 ? 517 : 512;
+        struct ks_matrix w = random_matrix(info->type, 40, cols, t);
         uint64_t row_bytes;
-        assert_true(ks_type_row_bytes(types[t], 512, &row_bytes));
-        float got[5 * 512], want[5 * 512];
+        assert_true(ks_type_row_bytes(info->type, cols, &row_bytes));
+        float got[5 * 517], want[5 * 517];
         for (size_t i = 0; i < 5; i++)
-            ks_decode_row(types[t], w.data + (uint64_t)ids[i] * row_bytes, want + i * 512, 512);
+            ks_decode_row(info->type, w.data + (uint64_t)ids[i] * row_bytes, want + i * cols, cols);
         for (size_t i = 0; i < N_ISAS; i++) {
             if (!test_runs(all_isas[i]))
                 continue;
             struct ks_cpu *cpu = test_cpu(2, all_isas[i]);
             ks_gather(cpu, &w, ids, 5, got);
-            assert_same_bits(got, want, 5 * 512, ks_isa_name(all_isas[i]));
+            assert_same_bits(got, want, 5 * cols, info->name);
             ks_cpu_destroy(cpu);
         }
         free((void *)(uintptr_t)w.data);
@@ -193,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_output_is_one_fma_chain_for_every_shape),
         cmocka_unit_test(a_chain_longer_than_the_panel_goes_on_where_it_stopped),
+        cmocka_unit_test(rows_of_x_may_lie_pages_apart),
         cmocka_unit_test(every_type_that_decodes_multiplies),
         cmocka_unit_test(nan_and_infinity_stay_in_their_row_and_output),
         cmocka_unit_test(denormals_are_kept),
