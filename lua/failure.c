@@ -39,26 +39,28 @@ static void add_function(struct ks_script *s, const lua_Debug *ar)
         add(s, "in the function of line %d", ar->linedefined);
 }
 
+/* Nothing where the error is in the file's main part, or in a function that we called: its line
+ * says it all. */
 static void add_traceback(struct ks_script *s, lua_State *L)
 {
-    lua_Debug ar;
+    lua_Debug ar, caller;
     int level = 0;
-    if (!next_frame(L, &level, &ar) || strcmp(ar.what, "main") == 0)
+    if (!next_frame(L, &level, &ar) || !next_frame(L, &level, &caller))
         return;
     add(s, " (");
     add_function(s, &ar);
-    for (int i = 1; next_frame(L, &level, &ar); i++) {
-        if (i == MAX_FRAMES) {
-            add(s, ", ...");
-            break;
-        }
-        add(s, ", called from line %d", ar.currentline);
-        if (strcmp(ar.what, "main") != 0) {
+    for (int i = 1; i < MAX_FRAMES; i++) {
+        add(s, ", called from line %d", caller.currentline);
+        if (strcmp(caller.what, "main") != 0) {
             add(s, " ");
-            add_function(s, &ar);
+            add_function(s, &caller);
+        }
+        if (!next_frame(L, &level, &caller)) {
+            add(s, ")");
+            return;
         }
     }
-    add(s, ")");
+    add(s, ", ...)");
 }
 
 static void add_hint(struct ks_script *s)

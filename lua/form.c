@@ -18,7 +18,7 @@ static const struct ks_key *find_key(const struct ks_key *keys, const char *name
 static void refuse_key(const struct ks_form *f, const struct ks_key *keys, const char *name)
 {
     const struct ks_key *known = find_key(keys, name);
-    if (known)
+    if (known && known->later)
         ks_word_fail(f->L, KS_UNSUPPORTED,
                      "%s: `%s` is for a later version; this one (" KS_VERSION
                      ") doesn't have it yet",

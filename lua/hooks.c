@@ -67,8 +67,8 @@ static void tell_failure(struct host *h, enum ks_hook hook, struct ks_run *run)
     h->states[hook].off = true;
     if (s->kill)
         switch_all_off(h);
-    say(run, KS_LOG_WARNING, "lua %s is off, the run goes on: %s",
-        s->kill ? "hooks" : hook_names[hook], s->error.text);
+    say(run, KS_LOG_WARNING, "lua %s off, the run goes on: %s: %s",
+        s->kill ? "hooks are" : "hook is", hook_names[hook], s->error.text);
 }
 
 static void tell_time(struct host *h, enum ks_hook hook, struct ks_run *run, int64_t ns)

@@ -73,14 +73,15 @@ int ks_library_rep(lua_State *L)
     if (len + sep_len > limit / (size_t)n)
         return ks_word_fail(L, KS_BAD_INPUT, "string.rep: the text would be over %zu MB",
                             limit >> 20);
+    size_t total = (size_t)n * (len + sep_len) - sep_len;
     luaL_Buffer b;
-    luaL_buffinit(L, &b);
+    char *out = luaL_buffinitsize(L, &b, total);
     for (lua_Integer i = 0; i < n; i++) {
         if (i > 0)
-            luaL_addlstring(&b, sep, sep_len);
-        luaL_addlstring(&b, text, len);
+            out = mempcpy(out, sep, sep_len);
+        out = mempcpy(out, text, len);
     }
-    luaL_pushresult(&b);
+    luaL_pushresultsize(&b, total);
     return 1;
 }
 

@@ -216,9 +216,11 @@ static void a_renderer_that_fails_says_where(void **state)
                  "return scenario { reference = 'tiny.gguf', arms = { arm 'x' {} },\n"
                  "corpus = chat('c.jsonl', { render = r }) }",
                  bodies[i][0]);
-        struct ks_plan *p = load_good(*state, script);
-        const struct ks_message message = {"user", "hi"};
         struct ks_error err = {0};
+        struct ks_plan *p = load_within(*state, script, strlen(script),
+                                        i < 3 ? &small_limits : &hasty_limits, &err);
+        assert_non_null(p);
+        const struct ks_message message = {"user", "hi"};
         size_t len;
         for (int k = 0; k < 2; k++)
             assert_null(p->corpora[0].render(p->corpora[0].render_ctx, &message, 1, &len, &err));
