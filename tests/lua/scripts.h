@@ -21,7 +21,7 @@ struct folder {
 static const struct ks_script_limits small_limits = {
     .load_ms = 60000,
     .hook_ms = 60000,
-    .load_steps = 5000000,
+    .load_steps = 12000000,
     .hook_steps = 3000000,
     .memory_bytes = 96u << 20,
     .text_bytes = 1u << 20,
