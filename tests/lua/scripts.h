@@ -21,9 +21,18 @@ struct folder {
 static const struct ks_script_limits small_limits = {
     .load_ms = 60000,
     .hook_ms = 60000,
-    .load_steps = 12000000,
-    .hook_steps = 3000000,
-    .memory_bytes = 96u << 20,
+    .load_steps = 3000000,
+    .hook_steps = 1000000,
+    .memory_bytes = 16u << 20,
+    .text_bytes = 1u << 20,
+};
+/* Lua's own limits of depth come before these. */
+static const struct ks_script_limits roomy_limits = {
+    .load_ms = 60000,
+    .hook_ms = 60000,
+    .load_steps = 50000000,
+    .hook_steps = 50000000,
+    .memory_bytes = 256u << 20,
     .text_bytes = 1u << 20,
 };
 static const struct ks_script_limits hasty_limits = {
@@ -31,7 +40,7 @@ static const struct ks_script_limits hasty_limits = {
     .hook_ms = 200,
     .load_steps = UINT64_MAX,
     .hook_steps = UINT64_MAX,
-    .memory_bytes = 96u << 20,
+    .memory_bytes = 16u << 20,
     .text_bytes = 1u << 20,
 };
 

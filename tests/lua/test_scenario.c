@@ -232,6 +232,21 @@ static void a_renderer_that_fails_says_where(void **state)
     }
 }
 
+static void the_shipped_quickstart_loads(void **state)
+{
+    (void)state;
+    char path[512];
+    const char *root = getenv("KS_SOURCE_ROOT");
+    snprintf(path, sizeof path, "%s/scenarios/quickstart.lua", root ? root : ".");
+    struct ks_error err = {0};
+    struct ks_plan *p = ks_scenario_load(path, NULL, 0, NULL, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    assert_string_equal(p->name, "quickstart");
+    assert_true(p->n_arms > 0 && p->n_corpora > 0);
+    ks_plan_destroy(p);
+}
+
 static void a_byte_order_mark_is_passed_over(void **state)
 {
     ks_plan_destroy(load_good(*state, "\xef\xbb\xbf" SCENARIO_OF("")));
@@ -250,6 +265,7 @@ int main(void)
         cmocka_unit_test(a_model_tells_its_shape),
         cmocka_unit_test(a_chat_renders_through_its_function),
         cmocka_unit_test(a_renderer_that_fails_says_where),
+        cmocka_unit_test(the_shipped_quickstart_loads),
         cmocka_unit_test(a_byte_order_mark_is_passed_over),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_destroy);
