@@ -120,13 +120,18 @@ char *ks_word_copy(lua_State *L, const char *text)
     return copy;
 }
 
+/* The room doubles whenever it is full, which is when n is a power of two. */
 void *ks_word_append(lua_State *L, void **items, size_t *n, size_t size)
 {
-    char *grown = realloc(*items, (*n + 1) * size);
-    if (!grown)
-        ks_word_fail(L, KS_NO_MEMORY, "out of memory: %zu bytes for a list", (*n + 1) * size);
-    *items = grown;
-    return memset(grown + (*n)++ * size, 0, size);
+    char *bytes = *items;
+    if ((*n & (*n - 1)) == 0) {
+        size_t room = *n ? 2 * *n : 1;
+        bytes = realloc(*items, room * size);
+        if (!bytes)
+            ks_word_fail(L, KS_NO_MEMORY, "out of memory: %zu bytes for a list", room * size);
+        *items = bytes;
+    }
+    return memset(bytes + (*n)++ * size, 0, size);
 }
 
 const char *ks_word_string(lua_State *L, int arg, const char *what)

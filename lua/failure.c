@@ -119,19 +119,22 @@ int ks_failure_handler(lua_State *L)
     return 1;
 }
 
+static void write_kill(const struct ks_script *s, char *text, size_t size)
+{
+    int ms = s->loading ? s->limits.load_ms : s->limits.hook_ms;
+    if (s->kill == KS_KILL_STEPS)
+        snprintf(text, size, "the script was ended after %llu instructions; is a loop endless?",
+                 (unsigned long long)s->max_steps);
+    else
+        snprintf(text, size, "the script was ended after %g s; is a loop endless?", ms / 1000.0);
+}
+
 int ks_failure_raise_kill(lua_State *L)
 {
     struct ks_script *s = ks_script_of(L);
-    char about[160];
-    if (s->kill == KS_KILL_STEPS && !s->error.text[0]) {
-        snprintf(about, sizeof about,
-                 "the script was ended after %llu instructions; is a loop endless?",
-                 (unsigned long long)s->max_steps);
-        describe(s, L, about);
-    } else if (s->kill == KS_KILL_TIME && !s->error.text[0]) {
-        int ms = s->loading ? s->limits.load_ms : s->limits.hook_ms;
-        snprintf(about, sizeof about, "the script was ended after %g s; is a loop endless?",
-                 ms / 1000.0);
+    char about[128];
+    if (s->kill != KS_KILL_AGAIN && !s->error.text[0]) {
+        write_kill(s, about, sizeof about);
         describe(s, L, about);
     }
     lua_pushnil(L); /* no text: there may be no memory for one */
@@ -157,8 +160,13 @@ void ks_failure_finish(struct ks_script *s, int status)
         else
             add(s, "%s: out of memory for the script", s->path);
     }
-    if (s->kill)
+    char about[128];
+    if (s->kill) {
         s->code = KS_BAD_INPUT;
+        write_kill(s, about, sizeof about);
+    }
+    if (s->kill && !s->error.text[0]) /* by the allocator, which knows no line */
+        add(s, "%s: %s", s->path, about);
     if (!s->error.text[0])
         add(s, "%s: an error came up while another was handled", s->path);
     s->error.code = s->code;

@@ -5,26 +5,33 @@
 #include "lua/failure.h"
 
 #define HOOK_STEPS 1000
+/* Blocks that take so long to fill that a few instructions can be late. */
+#define LARGE_BYTES (64u << 10)
 
-static void *allocate(void *ctx, void *block, size_t old, size_t new)
+static void *allocate(void *ctx, void *block, size_t old, size_t size)
 {
     struct ks_script *s = ctx;
     if (!block)
         old = 0; /* then it is the kind of object */
-    if (new == 0) {
+    if (size == 0) {
         s->memory_bytes -= old;
         free(block);
         return NULL;
     }
-    if (new > old &&new - old > s->limits.memory_bytes - s->memory_bytes) {
+    bool grows = size > old;
+    if (grows && size - old > s->limits.memory_bytes - s->memory_bytes) {
         s->memory_capped = true;
         return NULL;
     }
-    void *moved = realloc(block, new);
-    if (!moved && new <= old)
+    if (grows && size >= LARGE_BYTES && ks_script_thread_late(s->thread)) {
+        s->kill = s->kill ? s->kill : KS_KILL_TIME;
+        return NULL;
+    }
+    void *moved = realloc(block, size);
+    if (!moved && !grows)
         return block; /* Lua relies on it: shrinking never fails */
     if (moved)
-        s->memory_bytes += new - old;
+        s->memory_bytes += size - old;
     return moved;
 }
 
