@@ -134,8 +134,10 @@ static int tokenize(struct loader *l, const char *text, size_t len, struct ks_do
     if (chat || l->spec->parse_special)
         flags |= KS_TOKENIZE_SPECIAL;
     struct ks_tokens tokens = {0};
-    if (ks_tokenize(l->tokenizer, text, len, flags, &tokens, l->err))
+    if (ks_tokenize(l->tokenizer, text, len, flags, &tokens, l->err)) {
+        ks_tokens_finish(&tokens);
         return FAILED;
+    }
     int32_t bos = ks_tokenizer_bos(l->tokenizer);
     d->n_bos = ks_tokenizer_adds_bos(l->tokenizer);
     /* A chat format that writes the BOS itself has written all of it. */

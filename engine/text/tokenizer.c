@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,19 +69,52 @@ static int put_bytes(struct session *s, const char *bytes, size_t len)
     return 0;
 }
 
-static int merge_range(struct session *s, const char *text, size_t first, size_t end)
+/*
+ * Words repeat, and most are one token. So it is remembered of each token whether merging makes it
+ * of its own text; then it needs no merging the next time. Every thread finds the same answer, and
+ * it does not matter which one writes it.
+ */
+enum { NOT_TRIED = 0, WHOLE, NOT_WHOLE };
+
+static int32_t find_word(const struct session *s, const char *word, size_t len)
 {
+    return len <= s->v->longest_key ? ks_index_find(&s->v->keys, word, len) : -1;
+}
+
+static bool is_whole(const struct session *s, int32_t id)
+{
+    return id >= 0 && atomic_load_explicit(&s->v->whole[id], memory_order_relaxed) == WHOLE;
+}
+
+/* Merges pieces[first..end) of text, a word; id is the token of the same text, -1: none. */
+static int merge_word(struct session *s, const char *text, size_t first, size_t end, int32_t id)
+{
+    const struct ks_piece *pieces = s->merger.pieces;
     if (first == end)
         return 0;
     if (ks_merger_run(&s->merger, s->v, text, first, end, s->err))
         return -1;
-    for (uint32_t i = (uint32_t)first; i != KS_NO_PIECE; i = s->merger.pieces[i].next) {
-        const struct ks_piece *p = &s->merger.pieces[i];
-        if (p->id >= 0 ? ks_tokens_put(s->out, p->id, s->err)
-                       : put_bytes(s, text + p->start, p->len))
+    if (id >= 0)
+        atomic_store_explicit(&s->v->whole[id], pieces[first].id == id ? WHOLE : NOT_WHOLE,
+                              memory_order_relaxed);
+    for (uint32_t i = (uint32_t)first; i != KS_NO_PIECE; i = pieces[i].next) {
+        if (pieces[i].id >= 0 ? ks_tokens_put(s->out, pieces[i].id, s->err)
+                              : put_bytes(s, text + pieces[i].start, pieces[i].len))
             return -1;
     }
     return 0;
+}
+
+/* The same of characters, where a word is looked up first. */
+static int merge_range(struct session *s, const char *text, size_t first, size_t end)
+{
+    if (first == end)
+        return 0;
+    const struct ks_piece *from = &s->merger.pieces[first], *to = &s->merger.pieces[end - 1];
+    int32_t id = find_word(s, text + from->start, to->start + to->len - from->start);
+    if (is_whole(s, id))
+        return ks_tokens_put(s->out, id, s->err);
+    return merge_word(s, text, first, end, id);
 }
 
 static bool is_mark(const char *text, const struct ks_piece *p)
@@ -137,15 +171,15 @@ static bool is_newlines(const char *word, size_t len)
 static int put_word(struct session *s, const char *word, size_t len)
 {
     unsigned flags = s->v->pre->flags;
-    int32_t id = len <= s->v->longest_key ? ks_index_find(&s->v->keys, word, len) : -1;
-    if (id >= 0 && (s->v->whole[id] || flags & KS_PRE_WHOLE_WORDS ||
-                    (flags & KS_PRE_NEWLINES && is_newlines(word, len))))
+    int32_t id = find_word(s, word, len);
+    if (is_whole(s, id) || (id >= 0 && (flags & KS_PRE_WHOLE_WORDS ||
+                                        (flags & KS_PRE_NEWLINES && is_newlines(word, len)))))
         return ks_tokens_put(s->out, id, s->err);
     if (flags & KS_PRE_RAW)
         return merge_chars(s, word, len);
     if (ks_merger_bytes(&s->merger, s->v, word, len, s->err))
         return -1;
-    return merge_range(s, word, 0, s->merger.n);
+    return merge_word(s, word, 0, s->merger.n, id);
 }
 
 static int put_text(struct session *s, const char *text, size_t len, bool prefix)
@@ -207,26 +241,6 @@ int ks_tokenize(const struct ks_tokenizer *t, const char *text, size_t len, unsi
 
 /* ------------------------------------------------------------------ life */
 
-/* Which tokens merging makes of their own bytes: words that need no merging. Not for vocabularies
- * whose words are whole lines. */
-static int find_whole(struct ks_vocab *v, struct ks_error *err)
-{
-    struct ks_merger m = {0};
-    int rc = 0;
-    for (size_t i = 0; i < v->n && rc == 0; i++) {
-        struct ks_str key = v->key[i];
-        if (!key.len)
-            continue;
-        rc = v->pre->flags & KS_PRE_RAW ? ks_merger_chars(&m, v, key.bytes, key.len, err)
-                                        : ks_merger_bytes(&m, v, key.bytes, key.len, err);
-        if (rc == 0)
-            rc = ks_merger_run(&m, v, key.bytes, 0, m.n, err);
-        v->whole[i] = rc == 0 && m.pieces[0].id == (int32_t)i;
-    }
-    ks_merger_finish(&m);
-    return rc;
-}
-
 struct ks_tokenizer *ks_tokenizer_create(const struct ks_gguf *g, const char *pre,
                                          struct ks_error *err)
 {
@@ -239,8 +253,6 @@ struct ks_tokenizer *ks_tokenizer_create(const struct ks_gguf *g, const char *pr
         goto fail;
     const struct ks_vocab *v = &t->v;
     if (v->pre && !(t->splitter = ks_splitter_create(v->pre, err)))
-        goto fail;
-    if (v->pre && !(v->pre->flags & KS_PRE_ESCAPES) && find_whole(&t->v, err))
         goto fail;
     if (ks_specials_create(&t->parsed, v, true, err) ||
         ks_specials_create(&t->always, v, false, err))

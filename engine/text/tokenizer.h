@@ -4,8 +4,9 @@
  * SentencePiece-style BPE with byte fallback (`llama`), and Gemma 4's BPE over raw UTF-8
  * (`gemma4`).
  *
- * A ks_tokenizer is immutable after creation; any thread may use it, many at once. It copies what
- * it needs: the GGUF may be closed.
+ * A ks_tokenizer does not change after creation as far as anybody can see (inside, it remembers
+ * which words it has met); any thread may use it, many at once. It copies what it needs: the GGUF
+ * may be closed.
  */
 #ifndef KS_ENGINE_TEXT_TOKENIZER_H
 #define KS_ENGINE_TEXT_TOKENIZER_H
@@ -37,8 +38,11 @@ struct ks_tokens {
 int ks_tokens_put(struct ks_tokens *t, int32_t id, struct ks_error *err);
 void ks_tokens_finish(struct ks_tokens *t);
 
-/* pre: a name that replaces the file's tokenizer.ggml.pre, or NULL. Refuses by name what is not
- * known: the tokenizer model, the pre (with the known ones). */
+/*
+ * pre: a name that replaces the file's tokenizer.ggml.pre, or NULL. Refuses by name what is not
+ * known: the tokenizer model, the pre (with the known ones). Without a pre it is "default". Texts
+ * of errors name the key and the place in it; the file is the caller's to put in front.
+ */
 struct ks_tokenizer *ks_tokenizer_create(const struct ks_gguf *g, const char *pre,
                                          struct ks_error *err);
 void ks_tokenizer_destroy(struct ks_tokenizer *t); /* accepts NULL */
@@ -48,7 +52,13 @@ enum {
     KS_TOKENIZE_ADD = 2,     /* BOS and EOS before and after, where the vocabulary asks for them */
 };
 
-/* Appends the ids of text[0..len) to *out. text may hold any bytes. */
+/*
+ * Appends the ids of text[0..len) to *out. text may hold any bytes, up to half a gigabyte. On
+ * failure *out holds what it held before (its memory may have grown).
+ *
+ * Byte-level BPE and gemma4 see what is not UTF-8 as U+FFFD, a character for each byte; overlong
+ * forms are the character they spell, and surrogates stay. SPM spells such bytes in byte tokens.
+ */
 int ks_tokenize(const struct ks_tokenizer *t, const char *text, size_t len, unsigned flags,
                 struct ks_tokens *out, struct ks_error *err);
 
@@ -66,7 +76,8 @@ int32_t ks_tokenizer_eos(const struct ks_tokenizer *t);
 bool ks_tokenizer_adds_bos(const struct ks_tokenizer *t);
 bool ks_tokenizer_adds_eos(const struct ks_tokenizer *t);
 
-/* Hash of what makes ids: model kind, pre, token bytes, types, scores, merges, special ids. */
+/* Hash of what makes ids: model kind, pre, token texts, types, merges, special ids; scores where
+ * they matter (SPM). */
 struct ks_hash ks_tokenizer_hash(const struct ks_tokenizer *t);
 
 /* What reference and arm must share: the same number of tokens with the same bytes in order. -1
@@ -77,7 +88,8 @@ int ks_tokenizer_compare(const struct ks_tokenizer *reference, const struct ks_t
                          struct ks_error *err);
 
 /* Where a GGUF names a chat template: the family this program renders it as, or NULL (none, or one
- * it does not know). "chatml" for now. */
+ * it does not know). "chatml" for now; what a template adds to a conversation by itself, like a
+ * system message where there is none, is not rendered. */
 const char *ks_chat_family(const struct ks_gguf *g);
 
 #endif

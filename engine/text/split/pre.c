@@ -102,9 +102,11 @@ static const struct ks_step falcon[] = {
 static const struct ks_step llama3[] = {PATTERN(LLAMA3_WORDS("{1,3}+", SPACES)), END};
 static const struct ks_step minicpm5[] = {
     PATTERN("[" N "]{1,3}+"), PATTERN(LLAMA3_WORDS("++", SPACES)), END};
+/* Behind a blank that is no newline a run of blanks holds none: the look-behind saves a long run
+ * from being searched for one again at every cut. */
 static const struct ks_step jais2[] = {
     PATTERN(LLAMA3_WORDS("{1,3}+",
-        "\\s*[\\r\\n]++|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)"
+        "(?<![^\\S\\r\\n])\\s*[\\r\\n]++|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)"
         "|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s")), END};
 static const struct ks_step qwen2[] = {PATTERN(LLAMA3_WORDS("", SPACES)), END};
 static const struct ks_step qwen35[] = {

@@ -120,11 +120,18 @@ void ks_split_finish(struct ks_split *w)
 static size_t decode(struct ks_split *w, const char *text, size_t len)
 {
     size_t out = 0, n = 0;
-    for (size_t i = 0; i < len; n++) {
-        unsigned used;
-        uint32_t cp = ks_utf8_decode((const unsigned char *)text + i, len - i, &used);
-        out += ks_utf8_encode(cp, w->clean + out);
-        i += used;
+    for (size_t i = 0; i < len;) {
+        size_t plain = ks_utf8_ascii_prefix(text + i, len - i);
+        memcpy(w->clean + out, text + i, plain);
+        i += plain;
+        out += plain;
+        n += plain;
+        for (; i < len && text[i] & 0x80; n++) {
+            unsigned used;
+            uint32_t cp = ks_utf8_decode((const unsigned char *)text + i, len - i, &used);
+            out += ks_utf8_encode(cp, w->clean + out);
+            i += used;
+        }
     }
     w->text = w->clean;
     w->len = out;
@@ -134,15 +141,17 @@ static size_t decode(struct ks_split *w, const char *text, size_t len)
 static void classify(struct ks_split *w, const struct ks_code_set *set)
 {
     size_t n = 0;
-    for (size_t i = 0; i < w->len; n++) {
-        unsigned char c = (unsigned char)w->text[i];
-        unsigned used = 1;
-        if (c >= 0x80) {
+    for (size_t i = 0; i < w->len;) {
+        size_t plain = ks_utf8_ascii_prefix(w->text + i, w->len - i);
+        memcpy(w->classes + n, w->text + i, plain);
+        i += plain;
+        n += plain;
+        for (; i < w->len && w->text[i] & 0x80; n++) {
+            unsigned used;
             uint32_t cp = ks_utf8_decode((const unsigned char *)w->text + i, w->len - i, &used);
-            c = ks_class_of(cp, set);
+            w->classes[n] = ks_class_of(cp, set);
+            i += used;
         }
-        w->classes[n] = c;
-        i += used;
     }
     w->set = set;
 }

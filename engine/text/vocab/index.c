@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL /* keys are short: the call would cost as much as the hash */
 #include <xxhash.h>
 
 int ks_index_create(struct ks_index *x, const struct ks_str *strings, size_t n,

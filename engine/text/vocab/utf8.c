@@ -2,13 +2,6 @@
 
 #include <string.h>
 
-unsigned ks_utf8_length(unsigned char lead)
-{
-    if (lead < 0xC0)
-        return 1;
-    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
 uint32_t ks_utf8_decode(const unsigned char *s, size_t left, unsigned *used)
 {
     unsigned len = ks_utf8_length(s[0]);

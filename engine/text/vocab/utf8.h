@@ -14,7 +14,12 @@
 #define KS_UTF8_REPLACEMENT 0xFFFDu
 
 /* The length that a lead byte announces: 1..4; 1 for bytes that lead nothing. */
-unsigned ks_utf8_length(unsigned char lead);
+static inline unsigned ks_utf8_length(unsigned char lead)
+{
+    if (lead < 0xC0)
+        return 1;
+    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
 
 /*
  * Decodes the code point at s[0..left), left > 0, and sets *used to its bytes (1..4). Lenient: an
