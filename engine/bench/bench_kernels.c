@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/bytes.h"
 #include "engine/bench/bench.h"
@@ -110,57 +111,70 @@ static void attend(void *ctx)
         t->failed = -1;
 }
 
-/* n_sequences windows of len tokens. Counts only what is visible: 2 products over half a square. */
-static int measure_attention(struct bench *b, size_t heads, size_t kv_heads, size_t head_dim,
-                             size_t len, struct ks_error *err)
+#define WINDOWS 4
+
+/* A small model's head shapes: heads, KV heads, head_dim and the window. */
+struct attention_shape {
+    size_t heads, kv_heads, head_dim, len;
+};
+
+/* Only what is visible counts: 2 products over half a square. */
+static double attention_flops(const struct attention_shape *s)
 {
-    const size_t starts[] = {0, len, 2 * len, 3 * len, 4 * len};
-    size_t n = starts[4];
-    float *q = ks_bench_floats(n * heads * head_dim, err);
-    float *kv = q ? ks_bench_floats(2 * n * kv_heads * head_dim, err) : NULL;
-    float *out = kv ? ks_bench_floats(n * heads * head_dim, err) : NULL;
+    double pairs = WINDOWS * (double)s->len * (double)(s->len + 1) / 2.0;
+    return pairs * (double)s->heads * (double)s->head_dim * 4.0;
+}
+
+static int time_attention(struct bench *b, const struct attention_shape *s, const float *q,
+                          const float *kv, float *out, struct ks_error *err)
+{
+    const size_t starts[WINDOWS + 1] = {0, s->len, 2 * s->len, 3 * s->len, 4 * s->len};
+    size_t wide = s->kv_heads * s->head_dim;
     struct attend t = {.cpu = b->cpu, .out = out};
-    if (out) {
-        t.a = (struct ks_attention){.q = q,
-                                    .k = kv,
-                                    .v = kv + kv_heads * head_dim,
-                                    .ldq = heads * head_dim,
-                                    .ldk = 2 * kv_heads * head_dim,
-                                    .ldv = 2 * kv_heads * head_dim,
-                                    .heads = heads,
-                                    .kv_heads = kv_heads,
-                                    .head_dim = head_dim,
-                                    .head_dim_v = head_dim,
-                                    .starts = starts,
-                                    .n_sequences = 4,
-                                    .scale = 0.125f};
-        double pairs = 4.0 * (double)len * (double)(len + 1) / 2.0;
-        double flops = pairs * (double)heads * (double)head_dim * 4.0;
-        double seconds = ks_bench_seconds(attend, &t);
-        char name[64];
-        snprintf(name, sizeof name, "%zu heads (%zu kv) x %zu, 4 x %zu", heads, kv_heads, head_dim,
-                 len);
-        if (!t.failed)
-            ks_bench_line(b, "attention", name, flops / seconds / 1e9, "GFLOP/s", b->peak / 1e9,
-                          "FMA peak");
+    t.a = (struct ks_attention){.q = q, .k = kv, .v = kv + wide};
+    t.a.ldq = s->heads * s->head_dim;
+    t.a.ldk = t.a.ldv = 2 * wide;
+    t.a.heads = s->heads;
+    t.a.kv_heads = s->kv_heads;
+    t.a.head_dim = t.a.head_dim_v = s->head_dim;
+    t.a.starts = starts;
+    t.a.n_sequences = WINDOWS;
+    t.a.scale = 0.125f;
+    double seconds = ks_bench_seconds(attend, &t);
+    if (t.failed) {
+        *err = t.err;
+        return -1;
     }
+    char name[64];
+    snprintf(name, sizeof name, "%zu heads (%zu kv) x %zu, %d x %zu", s->heads, s->kv_heads,
+             s->head_dim, WINDOWS, s->len);
+    ks_bench_line(b, "attention", name, attention_flops(s) / seconds / 1e9, "GFLOP/s",
+                  b->peak / 1e9, "FMA peak");
+    return 0;
+}
+
+static int measure_attention(struct bench *b, const struct attention_shape *s, struct ks_error *err)
+{
+    size_t n = WINDOWS * s->len;
+    float *q = ks_bench_floats(n * s->heads * s->head_dim, err);
+    float *kv = q ? ks_bench_floats(2 * n * s->kv_heads * s->head_dim, err) : NULL;
+    float *out = kv ? ks_bench_floats(n * s->heads * s->head_dim, err) : NULL;
+    int failed = out ? time_attention(b, s, q, kv, out, err) : -1;
     free(q);
     free(kv);
     free(out);
-    if (t.failed)
-        *err = t.err;
-    return out && !t.failed ? 0 : -1;
+    return failed;
 }
 
 int ks_bench_attention(struct bench *b, struct ks_error *err)
 {
-    return measure_attention(b, 8, 8, 32, 512, err) || measure_attention(b, 8, 2, 32, 512, err) ||
-                   measure_attention(b, 4, 2, 64, 512, err) ||
-                   measure_attention(b, 9, 3, 64, 512, err) ||
-                   measure_attention(b, 16, 8, 128, 512, err) ||
-                   measure_attention(b, 9, 3, 64, 2048, err)
-               ? -1
-               : 0;
+    static const struct attention_shape shapes[] = {
+        {8, 8, 32, 512}, {4, 2, 64, 512}, {9, 3, 64, 512}, {9, 3, 64, 2048}, {16, 8, 128, 512},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        if (measure_attention(b, &shapes[i], err))
+            return -1;
+    return 0;
 }
 
 #define ROWS 2048

@@ -50,11 +50,11 @@ const struct ks_ops *ks_isa_ops(enum ks_isa isa)
 }
 
 #ifdef KS_HAVE_X86
+/* F16C, which not every compiler can ask for, is left to the trial. */
 static int announced(enum ks_isa isa)
 {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("f16c"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return 0;
     return isa == KS_ISA_AVX2 ||
            (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
