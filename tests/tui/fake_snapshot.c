@@ -44,7 +44,7 @@ struct owned {
     struct ks_snapshot snapshot;
     struct fake_source *source;
     int refs;
-    void *blocks[256];
+    void *blocks[512];
     size_t n_blocks;
 };
 

@@ -47,9 +47,8 @@ struct ks_axis ks_axis_make(int low, int high, int width)
     choose_scale(&axis, axis.high - axis.low, width);
     if (axis.bins_per_column <= BINS_A_DECADE)
         extend(&axis, width);
-    axis.columns = columns_of(&axis, axis.high - axis.low);
-    if (axis.columns < 1)
-        axis.columns = 1;
+    int bins = (axis.high - axis.low) * BINS_A_DECADE;
+    axis.columns = (bins + axis.bins_per_column - 1) / axis.bins_per_column * axis.columns_per_bin;
     return axis;
 }
 

@@ -23,7 +23,8 @@
 struct ks_term {
     SCREEN *screen;
     const struct ks_theme *theme;
-    bool mouse, default_colours;
+    bool mouse, colours;   /* in use */
+    bool default_colours;  /* the background can be the terminal's */
     int width, height;     /* of curses */
     struct ks_cell *shown; /* (shown_height, shown_width) what curses was given; NULL: nothing */
     int shown_width, shown_height;
@@ -81,11 +82,13 @@ static int check_terminal(struct ks_error *err)
                        "standard %s is no terminal; run with --headless for a run without a screen",
                        isatty(STDIN_FILENO) ? "output" : "input");
     int found = 0;
-    if (!name || !*name || setupterm(name, STDOUT_FILENO, &found) != OK)
+    if (!name || !*name)
+        return ks_fail(err, KS_BAD_INPUT, "TERM is not set; set it, or run with --headless");
+    if (setupterm(name, STDOUT_FILENO, &found) != OK)
         return ks_fail(err, KS_BAD_INPUT,
-                       "TERM=%s is a terminal that terminfo does not know; set TERM, or run with "
+                       "terminfo does not know the terminal TERM=%s; set TERM, or run with "
                        "--headless",
-                       name ? name : "");
+                       name);
     if (!capability("cup") || !capability("clear") || tigetflag("hc") > 0)
         return ks_fail(err, KS_BAD_INPUT,
                        "a terminal of the kind TERM=%s cannot place its cursor; run with "
@@ -124,10 +127,14 @@ static void set_modes(struct ks_term *t)
 
 static void set_colours(struct ks_term *t)
 {
+    const struct ks_theme *mono = ks_theme_find("mono");
+    if (t->theme == mono)
+        return; /* not even the codes of the default colours */
     if (!has_colors() || start_color() == ERR || COLORS < 8) {
-        t->theme = ks_theme_find("mono");
+        t->theme = mono;
         return;
     }
+    t->colours = true;
     t->default_colours = use_default_colors() == OK;
 }
 
@@ -272,14 +279,14 @@ static attr_t look_of(struct ks_term *t, const struct ks_cell *cell, short *pair
     const struct ks_theme *theme = t->theme;
     const struct ks_look *look = &theme->looks[cell->role];
     attr_t attributes = attributes_of(look->attributes);
-    bool shaded = COLORS >= 256 && theme->selected != KS_COLOUR_DEFAULT;
+    bool shaded = t->colours && COLORS >= 256 && theme->selected != KS_COLOUR_DEFAULT;
     int background = t->default_colours ? -1 : COLOR_BLACK;
     if (cell->selected && shaded)
         background = COLORS >= DIRECT_COLORS ? direct_colour(theme->selected) : theme->selected;
     else if (cell->selected)
         attributes |= attributes_of(theme->selected_attributes);
     *pair = 0;
-    if (has_colors() && strcmp(theme->name, "mono") != 0) {
+    if (t->colours) {
         int colour = terminal_colour(t, look->colour, look->colour_16, &attributes);
         *pair = pair_of(t, colour, background);
     }
