@@ -31,6 +31,7 @@ struct attend {
     float *scores;       /* a worker: (BLOCK_ROWS, longest) */
     size_t *panels;      /* (n_sequences + 1): key panels before each sequence, of one KV head */
     size_t *blocks;      /* (n_sequences + 1): query blocks before each sequence, of one head */
+    const size_t *q_starts;
 };
 
 static size_t least(size_t a, size_t b)
@@ -52,6 +53,12 @@ static size_t pieces(size_t n, size_t size)
 static size_t length_of(const struct ks_attention *a, size_t sequence)
 {
     return a->starts[sequence + 1] - a->starts[sequence];
+}
+
+/* The positions of a sequence that are no queries. */
+static size_t skipped(const struct attend *t, size_t sequence)
+{
+    return length_of(t->a, sequence) - (t->q_starts[sequence + 1] - t->q_starts[sequence]);
 }
 
 /* The sequence s with before[s] <= i < before[s + 1]. */
@@ -120,14 +127,14 @@ static size_t first_key(const struct ks_attention *a, size_t i)
     return a->window > 0 && i + 1 > a->window ? i + 1 - a->window : 0;
 }
 
-/* One head of one sequence, its queries [from, to). */
+/* One head of one sequence, its queries at positions [from, to). */
 struct block {
     const struct attend *t;
     size_t sequence, kv_head;
     size_t from, to;
     float *queries;
     float *scores; /* row i - from, column key */
-    float *out;    /* row 0 of the sequence, this head's columns */
+    float *out;    /* the row of position `from`, this head's columns */
 };
 
 /* Of each panel of keys only the rows that see one of them. */
@@ -166,7 +173,7 @@ static void add_values(const struct block *b, size_t row, size_t m, size_t from,
             .b = values_of(t, b->sequence, b->kv_head, p) + from * panel,
             .n = least(panel, t->a->head_dim_v - p * panel),
             .k = to - from,
-            .y = b->out + row * t->ldout + p * panel,
+            .y = b->out + (row - b->from) * t->ldout + p * panel,
             .ldy = t->ldout,
             .resume = resume,
             .stairs = stairs,
@@ -199,29 +206,38 @@ static void blend(const struct block *b)
         blend_at_edge(b, row, least(GROUP_ROWS, b->to - row));
 }
 
-static void attend_block(void *ctx, size_t i, int worker)
+/* Block i counts heads fastest, then blocks of the sequence. */
+static struct block find_block(const struct attend *t, size_t i, int worker)
 {
-    const struct attend *t = ctx;
     const struct ks_attention *a = t->a;
-    size_t s = sequence_of(t->blocks, a->n_sequences, i / a->heads), head = i % a->heads;
+    size_t head = i % a->heads, s = sequence_of(t->blocks, a->n_sequences, i / a->heads);
+    size_t from = skipped(t, s) + (i / a->heads - t->blocks[s]) * BLOCK_ROWS;
+    size_t row = t->q_starts[s] + from - skipped(t, s);
     struct block b = {
         .t = t,
         .sequence = s,
         .kv_head = head / (a->heads / a->kv_heads),
-        .from = (i / a->heads - t->blocks[s]) * BLOCK_ROWS,
+        .from = from,
+        .to = least(length_of(a, s), from + BLOCK_ROWS),
         .queries = t->queries + (size_t)worker * BLOCK_ROWS * (a->head_dim + APART),
         .scores = t->scores + (size_t)worker * BLOCK_ROWS * t->longest,
-        .out = t->out + a->starts[s] * t->ldout + head * a->head_dim_v,
+        .out = t->out + row * t->ldout + head * a->head_dim_v,
     };
-    b.to = least(length_of(a, s), b.from + BLOCK_ROWS);
-    const float *q = a->q + a->starts[s] * a->ldq + head * a->head_dim;
-    for (size_t row = b.from; row < b.to; row++)
-        memcpy(b.queries + (row - b.from) * (a->head_dim + APART), q + row * a->ldq,
-               a->head_dim * sizeof *q);
+    const float *q = a->q + row * a->ldq + head * a->head_dim;
+    for (size_t n = 0; n < b.to - b.from; n++)
+        memcpy(b.queries + n * (a->head_dim + APART), q + n * a->ldq, a->head_dim * sizeof *q);
+    return b;
+}
+
+static void attend_block(void *ctx, size_t i, int worker)
+{
+    const struct attend *t = ctx;
+    struct block b = find_block(t, i, worker);
     score(&b);
     for (size_t row = b.from; row < b.to; row++) {
-        size_t first = first_key(a, row);
-        t->ops->softmax(b.scores + (row - b.from) * t->longest + first, row + 1 - first, a->scale);
+        size_t first = first_key(t->a, row);
+        t->ops->softmax(b.scores + (row - b.from) * t->longest + first, row + 1 - first,
+                        t->a->scale);
     }
     blend(&b);
 }
@@ -234,7 +250,7 @@ static int lay_out(struct ks_cpu *cpu, struct attend *t, struct ks_error *err)
     for (size_t s = 0; s < n; s++) {
         size_t count = pieces(length_of(a, s), panel);
         t->panels[s + 1] = t->panels[s] + count;
-        t->blocks[s + 1] = t->blocks[s] + pieces(length_of(a, s), BLOCK_ROWS);
+        t->blocks[s + 1] = t->blocks[s] + pieces(length_of(a, s) - skipped(t, s), BLOCK_ROWS);
         t->longest = greatest(t->longest, count * panel + APART);
     }
     threads = (size_t)ks_pool_threads(cpu->pool);
@@ -260,6 +276,7 @@ int ks_attend(struct ks_cpu *cpu, const struct ks_attention *a, float *out, size
         .ops = cpu->ops,
         .out = out,
         .ldout = ldout,
+        .q_starts = a->q_starts ? a->q_starts : a->starts,
         .value_panels = pieces(a->head_dim_v, cpu->ops->panel),
     };
     t.panels = calloc(2 * (n + 1), sizeof *t.panels);

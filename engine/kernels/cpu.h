@@ -56,7 +56,8 @@ int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, siz
 void ks_gather(struct ks_cpu *cpu, const struct ks_matrix *w, const int32_t *ids, size_t n,
                float *out);
 
-/* y[i] = x[i] / sqrt(mean(x^2) + eps) * gain[i] for each of n rows of dim; y may be x. */
+/* y[i] = x[i] * (1 / sqrt(mean(x^2) + eps)) * gain[i], from the left, for each of n rows of dim;
+ * the squares are summed by fma in 16 lanes. y may be x. */
 void ks_rmsnorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const float *gain,
                 float eps, float *y);
 
@@ -96,6 +97,9 @@ struct ks_attention {
     size_t heads, kv_heads, head_dim, head_dim_v;
     const size_t *starts; /* (n_sequences + 1) */
     size_t n_sequences;
+    /* NULL: every position is a query. Else q and out hold fewer rows: q_starts[s] ..
+     * q_starts[s + 1] - 1 are the last positions of sequence s. */
+    const size_t *q_starts;
     size_t window;
     float scale;
 };

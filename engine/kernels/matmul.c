@@ -26,6 +26,12 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* Pieces of a size that cover n. */
+static size_t pieces(size_t n, size_t size)
+{
+    return (n + size - 1) / size;
+}
+
 /* Bytes before column k of a row; k a whole number of blocks. */
 static size_t offset_of(enum ks_type type, size_t k)
 {
@@ -62,7 +68,6 @@ static void run_task(void *ctx, size_t i, int worker)
             .ldx = t->ldx,
             .m = least(t->chunk, t->n - token),
             .b = s->panel,
-
             .n = n_rows,
             .k = n_k,
             .y = t->y + token * t->ldy + row,
@@ -101,8 +106,8 @@ static int space_out(struct matmul *t, struct ks_error *err)
 /* Tokens a task, so that there are a few tasks for each thread where n allows it. */
 static size_t chunk_of(size_t n, size_t panels, size_t threads)
 {
-    size_t chunks = threads > 1 ? (threads * TASKS_FOR_THREAD + panels - 1) / panels : 1;
-    size_t chunk = (n + chunks - 1) / chunks;
+    size_t chunks = threads > 1 ? pieces(threads * TASKS_FOR_THREAD, panels) : 1;
+    size_t chunk = pieces(n, chunks);
     return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
 }
 
@@ -118,13 +123,13 @@ int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, siz
         return ks_fail(err, KS_INTERNAL, "a %s matrix of %llu columns, not whole blocks of %u",
                        info->name, (unsigned long long)w->cols, info->block_elems);
     assert(ldx >= w->cols && ldy >= w->rows);
-    t.panels = (w->rows + cpu->ops->panel - 1) / cpu->ops->panel;
+    t.panels = pieces(w->rows, cpu->ops->panel);
     if (n == 0 || t.panels == 0)
         return 0;
     if (space_out(&t, err))
         return -1;
     t.chunk = chunk_of(n, t.panels, (size_t)ks_pool_threads(cpu->pool));
-    ks_pool_for(cpu->pool, t.panels * ((n + t.chunk - 1) / t.chunk), run_task, &t);
+    ks_pool_for(cpu->pool, t.panels * pieces(n, t.chunk), run_task, &t);
     return 0;
 }
 

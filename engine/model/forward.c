@@ -1,6 +1,7 @@
 #include "engine/model/forward.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/bytes.h"
 
@@ -19,6 +20,7 @@ struct ks_body {
     float *q, *k, *v, *attended;
     float *gate, *up;
     int32_t *positions; /* (max_rows) */
+    size_t *kept;       /* (max_rows + 1) where each sequence's kept rows start at the front */
     float *memory;
 };
 
@@ -50,7 +52,7 @@ static size_t whole_blocks(size_t rows)
 uint64_t ks_body_bytes(const struct ks_hparams *h, size_t max_rows)
 {
     const struct widths w = widths_of(h);
-    uint64_t row = row_floats(&w) * sizeof(float) + sizeof(int32_t), bytes;
+    uint64_t row = row_floats(&w) * sizeof(float) + sizeof(int32_t) + sizeof(size_t), bytes;
     return ks_mul_u64(row, whole_blocks(max_rows), &bytes) ? bytes : UINT64_MAX;
 }
 
@@ -77,8 +79,9 @@ struct ks_body *ks_body_create(struct ks_cpu *cpu, const struct ks_hparams *h, s
         *b = (struct ks_body){.cpu = cpu, .widths = w, .max_rows = rows};
         b->memory = ks_alloc_aligned(rows, row_floats(&w) * sizeof(float));
         b->positions = calloc(rows, sizeof *b->positions);
+        b->kept = calloc(rows + 1, sizeof *b->kept);
     }
-    if (!b || !b->memory || !b->positions) {
+    if (!b || !b->memory || !b->positions || !b->kept) {
         ks_fail_memory(err, ks_body_bytes(h, max_rows), "the forward pass");
         ks_body_destroy(b);
         return NULL;
@@ -93,6 +96,7 @@ void ks_body_destroy(struct ks_body *b)
         return;
     free(b->memory);
     free(b->positions);
+    free(b->kept);
     free(b);
 }
 
@@ -112,6 +116,9 @@ static int place(struct ks_body *b, const struct ks_net *net, const struct ks_ba
     if (batch->starts[batch->n_sequences] > b->max_rows)
         return ks_fail(err, KS_INTERNAL, "a batch of %zu rows in a body for %zu",
                        batch->starts[batch->n_sequences], b->max_rows);
+    if (batch->n_sequences > b->max_rows)
+        return ks_fail(err, KS_INTERNAL, "a batch of %zu sequences in a body for %zu rows",
+                       batch->n_sequences, b->max_rows);
     for (size_t s = 0; s < batch->n_sequences; s++) {
         size_t first = batch->starts[s], n = batch->starts[s + 1] - first;
         if (n > net->positions)
@@ -173,29 +180,67 @@ static int attend(struct ks_body *b, const struct ks_net *net, const struct ks_b
         .head_dim_v = h->head_dim_v,
         .starts = batch->starts,
         .n_sequences = batch->n_sequences,
+        .q_starts = b->kept,
         .scale = h->attention_scale,
     };
     return ks_attend(b->cpu, &a, b->attended, b->widths.attended, err);
 }
 
-/* x += attention(norm(x)). */
+/* Fills b->kept: all rows, but in the last layer only the wanted ones. */
+static void choose_kept(struct ks_body *b, const struct ks_batch *batch, bool last)
+{
+    for (size_t s = 0; s < batch->n_sequences; s++) {
+        size_t n = batch->starts[s + 1] - batch->starts[s];
+        size_t first = last && batch->firsts ? batch->firsts[s] : 0;
+        b->kept[s + 1] = b->kept[s] + (first < n ? n - first : 0);
+    }
+}
+
+/* Moves the kept rows of m to its front, or from there to their places. Rows are of `size` bytes.
+ */
+static void pack_kept(const struct ks_body *b, const struct ks_batch *batch, void *m, size_t size)
+{
+    char *row = m;
+    for (size_t s = 0; s < batch->n_sequences; s++) {
+        size_t n = b->kept[s + 1] - b->kept[s];
+        memmove(row + b->kept[s] * size, row + (batch->starts[s + 1] - n) * size, n * size);
+    }
+}
+
+static void unpack_kept(const struct ks_body *b, const struct ks_batch *batch, void *m, size_t size)
+{
+    char *row = m;
+    for (size_t s = batch->n_sequences; s-- > 0;) {
+        size_t n = b->kept[s + 1] - b->kept[s];
+        memmove(row + (batch->starts[s + 1] - n) * size, row + b->kept[s] * size, n * size);
+    }
+}
+
+/* x += attention(norm(x)). Every row is a key; the kept ones, which come to x's front, are queries.
+ */
 static int attention_block(struct ks_body *b, const struct ks_net *net,
                            const struct ks_batch *batch, const struct ks_net_layer *l, float *x,
                            struct ks_error *err)
 {
     const struct ks_hparams *h = net->hparams;
-    size_t n = batch->starts[batch->n_sequences];
+    size_t n = batch->starts[batch->n_sequences], kept = b->kept[batch->n_sequences];
     ks_rmsnorm(b->cpu, x, n, h->hidden, l->attn_norm, h->norm_eps, b->normed);
-    if (project(b, &l->attn_q, l->bias_q, b->normed, n, b->q, err) ||
-        project(b, &l->attn_k, l->bias_k, b->normed, n, b->k, err) ||
+    if (project(b, &l->attn_k, l->bias_k, b->normed, n, b->k, err) ||
         project(b, &l->attn_v, l->bias_v, b->normed, n, b->v, err))
         return -1;
-    rotate(b, net, b->q, h->heads, n);
     rotate(b, net, b->k, h->kv_heads, n);
-    if (attend(b, net, batch, err) ||
-        project(b, &l->attn_output, l->bias_o, b->attended, n, b->normed, err))
+    if (kept < n) {
+        pack_kept(b, batch, b->normed, h->hidden * sizeof *b->normed);
+        pack_kept(b, batch, b->positions, sizeof *b->positions);
+        pack_kept(b, batch, x, h->hidden * sizeof *x);
+    }
+    if (project(b, &l->attn_q, l->bias_q, b->normed, kept, b->q, err))
         return -1;
-    ks_add(b->cpu, x, b->normed, n, h->hidden);
+    rotate(b, net, b->q, h->heads, kept);
+    if (attend(b, net, batch, err) ||
+        project(b, &l->attn_output, l->bias_o, b->attended, kept, b->normed, err))
+        return -1;
+    ks_add(b->cpu, x, b->normed, kept, h->hidden);
     return 0;
 }
 
@@ -219,10 +264,15 @@ int ks_body_layer(struct ks_body *b, const struct ks_net *net, const struct ks_b
                   size_t layer, float *x, struct ks_error *err)
 {
     const struct ks_net_layer *l = &net->layers[layer];
-    size_t n = batch->starts[batch->n_sequences];
-    if (place(b, net, batch, err) || attention_block(b, net, batch, l, x, err))
+    if (place(b, net, batch, err))
         return -1;
-    return ffn_block(b, net, l, x, n, err);
+    choose_kept(b, batch, layer + 1 == net->hparams->layers);
+    size_t n = batch->starts[batch->n_sequences], kept = b->kept[batch->n_sequences];
+    if (attention_block(b, net, batch, l, x, err) || ffn_block(b, net, l, x, kept, err))
+        return -1;
+    if (kept < n)
+        unpack_kept(b, batch, x, net->hparams->hidden * sizeof *x);
+    return 0;
 }
 
 int ks_body_norm(struct ks_body *b, const struct ks_net *net, const float *x, size_t n, float *out,

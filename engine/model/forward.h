@@ -15,6 +15,10 @@ struct ks_batch {
     const int32_t *ids;   /* (n), each in 0..vocab-1 */
     const size_t *starts; /* (n_sequences + 1); starts[n_sequences] == n */
     size_t n_sequences;
+    /* NULL: every row is wanted. Else (n_sequences): of each sequence the rows from firsts[s] on
+     * are, counted from its own start. The last layer then computes only these, with the same bits,
+     * and leaves the others undefined. */
+    const size_t *firsts;
 };
 
 struct ks_body;

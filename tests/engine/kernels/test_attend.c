@@ -154,6 +154,40 @@ static void what_a_query_does_not_see_cannot_touch_it(void **state)
     }
 }
 
+/* The last positions alone, as a caller asks who needs no others. */
+static void fewer_queries_give_the_rows_of_all(void **state)
+{
+    (void)state;
+    const size_t counts[N_SEQUENCES] = {1, 5, 15, 0, 64, 0};
+    size_t q_starts[N_SEQUENCES + 1] = {0};
+    for (size_t n = 0; n < N_SHAPES; n++) {
+        struct inputs in = create_inputs(&shapes[n]);
+        size_t ld = in.a.heads * in.a.head_dim_v + 5;
+        float *all = attend(KS_ISA_SCALAR, 1, &in.a);
+        float *q = test_alloc(N * in.a.ldq, sizeof *q), *want = test_floats(N * ld, 4);
+        for (size_t s = 0; s < N_SEQUENCES; s++) {
+            size_t row = starts[s + 1] - counts[s];
+            q_starts[s + 1] = q_starts[s] + counts[s];
+            memcpy(q + q_starts[s] * in.a.ldq, in.q + row * in.a.ldq,
+                   counts[s] * in.a.ldq * sizeof *q);
+            for (size_t c = 0; c < counts[s]; c++) /* without the padding, which stays */
+                memcpy(want + (q_starts[s] + c) * ld, all + (row + c) * ld, (ld - 5) * sizeof *q);
+        }
+        in.a.q = q;
+        in.a.q_starts = q_starts;
+        for (size_t i = 0; i < N_ISAS; i++)
+            for (size_t t = 0; t < N_TEST_THREADS && test_runs(all_isas[i]); t++) {
+                float *got = attend(all_isas[i], test_threads[t], &in.a);
+                assert_same_bits(got, want, N * ld, ks_isa_name(all_isas[i]));
+                free(got);
+            }
+        free(all);
+        free(q);
+        free(want);
+        free_inputs(&in);
+    }
+}
+
 static void no_sequences_are_no_work(void **state)
 {
     (void)state;
@@ -174,6 +208,7 @@ int main(void)
         cmocka_unit_test(the_scalar_path_computes_the_formula),
         cmocka_unit_test(every_path_and_thread_count_gives_the_scalar_bits),
         cmocka_unit_test(what_a_query_does_not_see_cannot_touch_it),
+        cmocka_unit_test(fewer_queries_give_the_rows_of_all),
         cmocka_unit_test(no_sequences_are_no_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

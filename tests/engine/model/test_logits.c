@@ -49,7 +49,7 @@ static void must(int failed, const struct ks_error *err)
 static float *run(struct runner *r, const int32_t *ids, const size_t *starts, size_t n_sequences)
 {
     struct ks_error err = {0};
-    const struct ks_batch batch = {ids, starts, n_sequences};
+    const struct ks_batch batch = {.ids = ids, .starts = starts, .n_sequences = n_sequences};
     size_t n = starts[n_sequences], hidden = r->net.hparams->hidden;
     float *x = calloc(n, hidden * sizeof *x), *logits = calloc(n, SAMPLE_VOCAB * sizeof *logits);
     must(ks_body_embed(r->body, &r->net, &batch, x, &err), &err);
@@ -214,6 +214,48 @@ static void sequences_of_a_batch_do_not_see_each_other(void **state)
     ks_model_unref(m);
 }
 
+/* The residual after all layers. */
+static float *run_layers(struct runner *r, const struct ks_batch *batch)
+{
+    struct ks_error err = {0};
+    float *x = calloc(SAMPLE_IDS, r->net.hparams->hidden * sizeof *x);
+    must(ks_body_embed(r->body, &r->net, batch, x, &err), &err);
+    for (size_t l = 0; l < r->net.hparams->layers; l++)
+        must(ks_body_layer(r->body, &r->net, batch, l, x, &err), &err);
+    return x;
+}
+
+static void the_rows_wanted_of_the_last_layer_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    const size_t starts[] = {0, 1, 18, 18, 50, 96}, firsts[] = {0, 9, 0, 32, 17};
+    const struct ks_batch all = {.starts = starts, .n_sequences = 5};
+    struct ks_model *m = open_sample("llama-biases");
+    int32_t *ids = sample_ids("llama-biases");
+    for (size_t i = 0; i < N_ISAS; i++) {
+        if (!ks_isa_runs(isas[i]))
+            continue;
+        struct runner r;
+        start(&r, m, isas[i], 2, SAMPLE_IDS);
+        struct ks_batch batch = all;
+        batch.ids = ids;
+        float *whole = run_layers(&r, &batch);
+        batch.firsts = firsts;
+        float *wanted = run_layers(&r, &batch);
+        size_t hidden = r.net.hparams->hidden;
+        for (size_t s = 0; s < 5; s++) {
+            size_t from = starts[s] + firsts[s];
+            assert_memory_equal(wanted + from * hidden, whole + from * hidden,
+                                (starts[s + 1] - from) * hidden * sizeof *whole);
+        }
+        free(whole);
+        free(wanted);
+        stop(&r);
+    }
+    free(ids);
+    ks_model_unref(m);
+}
+
 static void a_prefix_has_the_rows_of_the_whole(void **state)
 {
     (void)state;
@@ -242,7 +284,7 @@ static void stages_run_apart_equal_the_run_in_one(void **state)
     const size_t starts[2] = {0, 40};
     struct ks_model *m = open_sample("llama-tied");
     int32_t *ids = sample_ids("llama-tied");
-    const struct ks_batch batch = {ids, starts, 1};
+    const struct ks_batch batch = {.ids = ids, .starts = starts, .n_sequences = 1};
     struct ks_error err = {0};
     enum ks_isa isa;
     must(ks_isa_choose(&isa, &err), &err);
@@ -284,7 +326,7 @@ static void assert_bias_is_added(const char *matrix, const char *bias)
     struct ks_error err = {0};
     const int32_t ids[3] = {5, 6, 7};
     const size_t starts[2] = {0, 3};
-    const struct ks_batch batch = {ids, starts, 1};
+    const struct ks_batch batch = {.ids = ids, .starts = starts, .n_sequences = 1};
     float biased[3 * 64], plain[3 * 64], embedded[3 * 64];
     start(&r, m, KS_ISA_SCALAR, 1, 3);
     must(ks_body_embed(r.body, &r.net, &batch, embedded, &err), &err);
@@ -325,7 +367,7 @@ static void gate_and_up_biases_are_added(void **state)
     struct ks_error err = {0};
     const int32_t id = 9;
     const size_t starts[2] = {0, 1};
-    const struct ks_batch batch = {&id, starts, 1};
+    const struct ks_batch batch = {.ids = &id, .starts = starts, .n_sequences = 1};
     float before[64], x[64];
     start(&r, m, KS_ISA_SCALAR, 1, 1);
     must(ks_body_embed(r.body, &r.net, &batch, x, &err), &err);
@@ -443,7 +485,8 @@ static void a_batch_that_does_not_fit_its_body_is_an_error(void **state)
     float x[200] = {0};
     struct ks_error err = {0};
     const size_t rows[2] = {0, 17}, one[2] = {0, 1};
-    const struct ks_batch many = {ids, rows, 1}, few = {ids, one, 1};
+    const struct ks_batch many = {.ids = ids, .starts = rows, .n_sequences = 1};
+    const struct ks_batch few = {.ids = ids, .starts = one, .n_sequences = 1};
     assert_int_equal(ks_body_layer(r.body, &r.net, &many, 0, x, &err), -1);
     assert_says(&err, (const char *const[]){"17 rows", "16", NULL});
     assert_int_equal(ks_body_layer(r.body, &o.net, &few, 0, x, &err), -1);
@@ -460,8 +503,8 @@ static void a_body_takes_the_bytes_it_announces(void **state)
     struct ks_model *m = open_sample("llama-tied");
     const struct ks_hparams *h = ks_model_hparams(m);
     /* 64 for the norm, and the wider of q + k + v + output (192) and gate + up (160), and a
-     * position */
-    assert_int_equal(ks_body_bytes(h, 32), 32 * (4 * (64 + 192) + 4));
+     * position, and where a sequence's kept rows start */
+    assert_int_equal(ks_body_bytes(h, 32), 32 * (4 * (64 + 192) + 4 + 8));
     assert_int_equal(ks_body_bytes(h, 33), ks_body_bytes(h, 48));
     assert_true(ks_body_bytes(h, SIZE_MAX / 8) == UINT64_MAX);
     ks_model_unref(m);
@@ -479,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_matrix_of_every_type_agrees_or_is_refused_by_name),
         cmocka_unit_test(threads_do_not_move_a_bit),
         cmocka_unit_test(sequences_of_a_batch_do_not_see_each_other),
+        cmocka_unit_test(the_rows_wanted_of_the_last_layer_are_those_of_the_whole),
         cmocka_unit_test(a_prefix_has_the_rows_of_the_whole),
         cmocka_unit_test(stages_run_apart_equal_the_run_in_one),
         cmocka_unit_test(output_and_down_biases_are_added),
