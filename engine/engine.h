@@ -265,6 +265,7 @@ struct ks_facts {
     const char *backend_body, *backend_head; /* "cpu" */
     const char *head_note;                   /* why not a GPU, for people */
     size_t documents, tokens, n, windows;
+    size_t to_compute; /* token rows that all windows evaluate; a snapshot's `tokens` goes to it */
     const struct ks_arm_facts *arms;
     size_t n_arms;
     const struct ks_corpus_facts *corpora;
@@ -312,7 +313,7 @@ struct ks_snapshot {
     const struct ks_facts *facts; /* NULL until prepared */
     size_t windows;               /* done */
     size_t positions;             /* scored positions done, of the reference */
-    size_t tokens;                /* positions computed, unscored ones too */
+    size_t tokens;                /* token rows evaluated, of facts->to_compute */
     int64_t elapsed_ns;           /* of computing windows, pauses excluded */
     double flops;                 /* useful: 2 * weights in matmuls * positions, + attention */
     struct ks_numbers reference;

@@ -1,0 +1,68 @@
+/* What this machine has, for `doctor`. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "engine/kernels/cpu.h"
+#include "gpu/gpu.h"
+
+static void cpu_name(char *name, size_t size)
+{
+    snprintf(name, size, "unknown");
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    if (!f)
+        return;
+    char line[256];
+    while (fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        colon[strcspn(colon, "\n")] = '\0';
+        snprintf(name, size, "%s", colon);
+        break;
+    }
+    fclose(f);
+}
+
+/* A line of /proc/meminfo, "MemAvailable:   123 kB", in bytes; 0 where there is none. */
+static uint64_t meminfo(const char *key)
+{
+    FILE *f = fopen("/proc/meminfo", "re");
+    if (!f)
+        return 0;
+    char line[128];
+    unsigned long long kib = 0;
+    size_t len = strlen(key);
+    while (fgets(line, sizeof line, f))
+        if (strncmp(line, key, len) == 0 && sscanf(line + len, ": %llu", &kib) == 1)
+            break;
+    fclose(f);
+    return kib * 1024;
+}
+
+int ks_machine_probe(struct ks_machine *out, struct ks_error *err)
+{
+    static const enum ks_isa all[] = {KS_ISA_SCALAR, KS_ISA_AVX2, KS_ISA_AVX512, KS_ISA_NEON};
+    *out = (struct ks_machine){0};
+    cpu_name(out->cpu, sizeof out->cpu);
+    out->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    out->threads = ks_threads_allowed();
+    out->memory_bytes = meminfo("MemTotal");
+    out->memory_available_bytes = meminfo("MemAvailable");
+    size_t runs = 0, not = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (ks_isa_runs(all[i]))
+            out->isas[runs++] = ks_isa_name(all[i]);
+        else
+            out->isas_not[not ++] = ks_isa_name(all[i]);
+    }
+    struct ks_gpu *gpu = ks_gpu_open(out->gpu, sizeof out->gpu);
+    ks_gpu_close(gpu);
+    enum ks_isa isa;
+    if (ks_isa_choose(&isa, err))
+        return -1;
+    out->isa = ks_isa_name(isa);
+    return 0;
+}

@@ -1,0 +1,246 @@
+/* Everything before the first window: checks, corpora, the order of documents, arms, facts. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/run/state.h"
+
+#define DEFAULT_WINDOW 512
+#define DEFAULT_TOP_K  10
+
+/* ------------------------------------------------------------------ checks without a corpus */
+
+static int check_window(struct ks_run *run, struct ks_error *err)
+{
+    const struct ks_plan *plan = run->plan;
+    const struct ks_model_info *info = ks_model_info(plan->reference);
+    run->window = plan->window ? plan->window : DEFAULT_WINDOW;
+    if (!plan->window && run->window > info->context)
+        run->window = info->context;
+    if (run->window < 2)
+        return ks_fail(err, KS_BAD_INPUT, "window = %zu: a window has 2 tokens at least",
+                       run->window);
+    if (run->window > info->context)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "window = %zu is beyond the context of %s, which is %u tokens", run->window,
+                       info->shown, info->context);
+    run->context_min = plan->context_min ? plan->context_min : run->window / 2;
+    if (run->context_min < 1 || run->context_min >= run->window)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "context_min = %zu: it must be from 1 to window - 1, which is %zu",
+                       run->context_min, run->window - 1);
+    return 0;
+}
+
+static int check_numbers(struct ks_run *run, struct ks_error *err)
+{
+    const struct ks_plan *plan = run->plan;
+    if (!plan->reference)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "no reference: name the model that arms are held against");
+    if (plan->n_corpora == 0)
+        return ks_fail(err, KS_BAD_INPUT, "no corpus: name at least one text to run over");
+    run->top_k = plan->top_k ? plan->top_k : DEFAULT_TOP_K;
+    if (run->top_k < 1 || run->top_k > KS_TOP_MAX)
+        return ks_fail(err, KS_BAD_INPUT, "top_k = %d: it must be from 1 to %d", run->top_k,
+                       KS_TOP_MAX);
+    run->threads = plan->threads ? plan->threads : ks_threads_allowed();
+    if (run->threads < 1 || run->threads > 1024)
+        return ks_fail(err, KS_BAD_INPUT, "threads = %d: it must be from 1 to 1024", run->threads);
+    return check_window(run, err);
+}
+
+static int check_names(const struct ks_plan *plan, struct ks_error *err)
+{
+    for (size_t i = 0; i < plan->n_arms; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(plan->arms[i].name, plan->arms[j].name) == 0)
+                return ks_fail(err, KS_BAD_INPUT,
+                               "two arms are named \"%s\"; a name must tell which is meant",
+                               plan->arms[i].name);
+    return 0;
+}
+
+static void warn(void *ctx, const char *text)
+{
+    struct ks_run *run = ctx;
+    ks_board_note(run->board, KS_LOG_WARNING, "%s", text);
+}
+
+static int resolve_lanes(struct ks_run *run, struct ks_error *err)
+{
+    size_t n = run->plan->n_arms + 1;
+    run->lanes = calloc(n, sizeof *run->lanes);
+    if (!run->lanes)
+        return ks_fail_memory(err, n * sizeof *run->lanes, "the arms");
+    for (size_t i = 0; i < n; i++) {
+        const struct ks_arm_spec *spec = i ? &run->plan->arms[i - 1] : NULL;
+        if (ks_arm_resolve(&run->lanes[i].arm, spec, run->plan->reference, warn, run, err))
+            return -1;
+        run->n_lanes = i + 1;
+    }
+    return 0;
+}
+
+int ks_run_check(struct ks_run *run, struct ks_error *err)
+{
+    if (check_numbers(run, err) || check_names(run->plan, err) || ks_isa_choose(&run->isa, err))
+        return -1;
+    const struct ks_tokenizer *t = ks_model_tokenizer(run->plan->reference, err);
+    if (!t)
+        return -1;
+    run->bos = ks_tokenizer_adds_bos(t) ? ks_tokenizer_bos(t) : -1;
+    return resolve_lanes(run, err);
+}
+
+/* ------------------------------------------------------------------ corpora */
+
+static bool documents_go_on(void *ctx, size_t documents)
+{
+    struct ks_run *run = ctx;
+    struct ks_error ignored; /* a screen without its newest line is no reason to end a run */
+    char doing[64];
+    snprintf(doing, sizeof doing, "reading the corpora, %zu documents", documents);
+    (void)ks_run_publish_if_due(run, doing, &ignored);
+    return !ks_board_stopping(run->board);
+}
+
+static int load_corpora(struct ks_run *run, struct ks_error *err)
+{
+    const struct ks_plan *plan = run->plan;
+    return ks_corpus_load(plan->corpora, plan->n_corpora, ks_model_tokenizer(plan->reference, err),
+                          ks_model_info(plan->reference)->chat_family, documents_go_on, run,
+                          &run->corpus, err);
+}
+
+/* Puts the documents of the corpora that keep their files' order back in order, in the places that
+ * the shuffle gave to their corpus. */
+static void restore_file_order(struct ks_run *run, uint32_t corpus)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < run->corpus.n_documents; i++) {
+        if (run->corpus.documents[run->order[i]].corpus != corpus)
+            continue;
+        while (run->corpus.documents[next].corpus != corpus)
+            next++;
+        run->order[i] = next++;
+    }
+}
+
+/* A seeded shuffle (Fisher and Yates), so that early numbers speak for all documents. */
+static int choose_order(struct ks_run *run, struct ks_error *err)
+{
+    size_t n = run->corpus.n_documents;
+    run->order = calloc(n, sizeof *run->order);
+    if (!run->order)
+        return ks_fail_memory(err, n * sizeof *run->order, "the order of documents");
+    for (size_t i = 0; i < n; i++)
+        run->order[i] = i;
+    if (run->plan->file_order)
+        return 0;
+    uint64_t random = run->plan->seed;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)ks_random_below(&random, i);
+        size_t swapped = run->order[i - 1];
+        run->order[i - 1] = run->order[j];
+        run->order[j] = swapped;
+    }
+    for (uint32_t c = 0; c < run->plan->n_corpora; c++)
+        if (run->plan->corpora[c].file_order)
+            restore_file_order(run, c);
+    return 0;
+}
+
+static int cut_windows(struct ks_run *run, struct ks_error *err)
+{
+    size_t n = run->corpus.n_documents;
+    size_t *tokens = calloc(n, sizeof *tokens);
+    if (!tokens)
+        return ks_fail_memory(err, n * sizeof *tokens, "the list of windows");
+    for (size_t i = 0; i < n; i++)
+        tokens[i] = run->corpus.documents[run->order[i]].n;
+    int failed = ks_windows_cut(tokens, n, run->window, run->context_min, &run->windows,
+                                &run->n_windows, err);
+    free(tokens);
+    return failed;
+}
+
+/* ------------------------------------------------------------------ arms */
+
+struct building {
+    struct ks_run *run;
+    const struct ks_lane *lane;
+};
+
+static bool tensors_go_on(void *ctx, size_t tensor, size_t n)
+{
+    struct building *b = ctx;
+    struct ks_error ignored;
+    char doing[256];
+    const struct ks_arm_spec *spec = b->lane->arm.spec;
+    snprintf(doing, sizeof doing, "%s %.120s, tensor %zu of %zu",
+             b->lane->arm.types ? "quantizing" : "reading", spec ? spec->name : "the reference",
+             tensor + 1, n);
+    (void)ks_run_publish_if_due(b->run, doing, &ignored);
+    return !ks_board_stopping(b->run->board);
+}
+
+/* An arm that cannot be built is marked and the others go on; the reference cannot be missed. */
+static int build_lanes(struct ks_run *run, struct ks_error *err)
+{
+    for (size_t i = 0; i < run->n_lanes; i++) {
+        struct ks_lane *lane = &run->lanes[i];
+        struct building b = {.run = run, .lane = lane};
+        struct ks_error why;
+        if (ks_arm_build(&lane->arm, run->store, ks_cpu_pool(run->cpu), run->window, tensors_go_on,
+                         &b, &why)) {
+            if (i == 0 || why.code == KS_CANCELLED) {
+                *err = why;
+                return -1;
+            }
+            lane->state = KS_ARM_FAILED;
+            snprintf(lane->why, sizeof lane->why, "%s", why.text);
+            ks_board_note(run->board, KS_LOG_ERROR, "%s: %s", lane->arm.spec->name, why.text);
+            continue;
+        }
+        lane->state = KS_ARM_RUNNING;
+    }
+    return 0;
+}
+
+static size_t scored_positions(const struct ks_run *run)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_windows; i++)
+        n += run->windows[i].scored;
+    return n;
+}
+
+static int make_tallies(struct ks_run *run, struct ks_error *err)
+{
+    for (size_t i = 0; i < run->n_lanes; i++) {
+        run->lanes[i].tally = ks_tally_create(run->plan->n_corpora, run->corpus.n_documents,
+                                              scored_positions(run), err);
+        if (!run->lanes[i].tally)
+            return -1;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ */
+
+int ks_run_prepare(struct ks_run *run, struct ks_error *err)
+{
+    run->cpu = ks_cpu_create(run->threads, run->isa, err);
+    run->store = run->cpu ? ks_store_create(err) : NULL;
+    if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err))
+        return -1;
+    int64_t begin = ks_run_now_ns();
+    if (build_lanes(run, err) || make_tallies(run, err) || ks_run_make_facts(run, err))
+        return -1;
+    ks_board_note(run->board, KS_LOG_INFO, "%zu arms built in %.1f s, %.1f MB of new tensors",
+                  run->n_lanes - 1, (double)(ks_run_now_ns() - begin) / 1e9,
+                  (double)ks_store_bytes(run->store) / 1e6);
+    return 0;
+}

@@ -1,0 +1,189 @@
+#include "engine/run/score.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* A tile of logits is about this large, but at least MIN_TILE rows, so that decoding the head's
+ * weights is paid by many rows. */
+#define TILE_BYTES ((uint64_t)16 << 20)
+#define MIN_TILE   64
+#define MAX_TILE   512
+
+struct ks_scorer {
+    struct ks_cpu *cpu;
+    size_t vocab, tile;
+    int top_k;
+    float *reference, *arm; /* (tile, vocab) */
+};
+
+static size_t tile_rows(size_t vocab)
+{
+    uint64_t rows = TILE_BYTES / (vocab * sizeof(float));
+    return rows < MIN_TILE ? MIN_TILE : rows > MAX_TILE ? MAX_TILE : (size_t)rows;
+}
+
+uint64_t ks_scorer_bytes(size_t vocab)
+{
+    return 2 * (uint64_t)tile_rows(vocab) * vocab * sizeof(float);
+}
+
+struct ks_scorer *ks_scorer_create(struct ks_cpu *cpu, size_t vocab, int top_k,
+                                   struct ks_error *err)
+{
+    struct ks_scorer *s = calloc(1, sizeof *s);
+    if (s) {
+        *s = (struct ks_scorer){
+            .cpu = cpu, .vocab = vocab, .tile = tile_rows(vocab), .top_k = top_k};
+        s->reference = ks_alloc_aligned(s->tile * vocab, sizeof(float));
+        s->arm = ks_alloc_aligned(s->tile * vocab, sizeof(float));
+    }
+    if (!s || !s->reference || !s->arm) {
+        ks_scorer_destroy(s);
+        ks_fail_memory(err, ks_scorer_bytes(vocab), "tiles of logits");
+        return NULL;
+    }
+    return s;
+}
+
+void ks_scorer_destroy(struct ks_scorer *s)
+{
+    if (!s)
+        return;
+    free(s->reference);
+    free(s->arm);
+    free(s);
+}
+
+/* A loop over the positions of a tile; the first error that any of them meets is kept. */
+struct rows_job {
+    const struct ks_scorer *s;
+    const float *arm_logits;
+    const int32_t *targets;
+    struct ks_ref_row *ref;
+    struct ks_arm_row *arm;
+    pthread_mutex_t lock;
+    bool failed;
+    struct ks_error *err;
+};
+
+static void keep_first_error(struct rows_job *job, const struct ks_error *err)
+{
+    pthread_mutex_lock(&job->lock);
+    if (!job->failed)
+        *job->err = *err;
+    job->failed = true;
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void measure_reference(void *ctx, size_t i, int worker)
+{
+    (void)worker;
+    struct rows_job *job = ctx;
+    struct ks_error err;
+    if (ks_ruler_reference(ks_cpu_isa(job->s->cpu), job->s->reference + i * job->s->vocab,
+                           job->s->vocab, job->targets[i], job->s->top_k, &job->ref[i], &err))
+        keep_first_error(job, &err);
+}
+
+static void measure_arm(void *ctx, size_t i, int worker)
+{
+    (void)worker;
+    struct rows_job *job = ctx;
+    size_t vocab = job->s->vocab;
+    struct ks_error err;
+    if (ks_ruler_arm(ks_cpu_isa(job->s->cpu), job->s->reference + i * vocab, vocab, &job->ref[i],
+                     job->arm_logits + i * vocab, vocab, job->targets[i], job->s->top_k,
+                     &job->arm[i], &err))
+        keep_first_error(job, &err);
+}
+
+static int for_rows(struct ks_scorer *s, size_t n, struct rows_job *job,
+                    void (*measure)(void *ctx, size_t i, int worker), struct ks_error *err)
+{
+    job->s = s;
+    job->err = err;
+    pthread_mutex_init(&job->lock, NULL);
+    ks_pool_for(ks_cpu_pool(s->cpu), n, measure, job);
+    pthread_mutex_destroy(&job->lock);
+    return job->failed ? -1 : 0;
+}
+
+struct tile {
+    const struct ks_tree *tree;
+    const struct ks_tree_net *nets;
+    size_t n_nets;
+    float *const *hidden;
+    const struct ks_scored *out;
+    size_t first, n;
+};
+
+static int head_of_leaf(const struct tile *t, size_t leaf, float *logits, struct ks_error *err)
+{
+    const struct ks_tree_net *net = &t->nets[ks_tree_leaf_net(t->tree, leaf)];
+    size_t dim = net->net->hparams->hidden;
+    return ks_body_head(net->body, net->net, t->hidden[leaf] + t->first * dim, t->n, logits, err);
+}
+
+/* All arms of a leaf have the same rows: measured for the first, copied to the others. */
+static int score_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, const float *logits,
+                      struct ks_error *err)
+{
+    struct ks_arm_row *measured = NULL;
+    for (size_t i = 1; i < t->n_nets; i++) {
+        if (ks_tree_leaf(t->tree, i) != leaf)
+            continue;
+        struct ks_arm_row *rows = t->out->arms[i] + t->first;
+        if (measured) {
+            memcpy(rows, measured, t->n * sizeof *rows);
+            continue;
+        }
+        struct rows_job job = {.arm_logits = logits,
+                               .targets = t->out->targets + t->first,
+                               .ref = t->out->ref + t->first,
+                               .arm = rows};
+        if (for_rows(s, t->n, &job, measure_arm, err))
+            return -1;
+        measured = rows;
+    }
+    return 0;
+}
+
+static int score_tile(struct ks_scorer *s, const struct tile *t, struct ks_error *err)
+{
+    size_t ref_leaf = ks_tree_leaf(t->tree, 0);
+    if (head_of_leaf(t, ref_leaf, s->reference, err))
+        return -1;
+    struct rows_job job = {.targets = t->out->targets + t->first, .ref = t->out->ref + t->first};
+    if (for_rows(s, t->n, &job, measure_reference, err))
+        return -1;
+    for (size_t leaf = 0; leaf < ks_tree_leaves(t->tree); leaf++) {
+        const float *logits = s->reference;
+        if (leaf != ref_leaf) {
+            if (head_of_leaf(t, leaf, s->arm, err))
+                return -1;
+            logits = s->arm;
+        }
+        if (score_leaf(s, t, leaf, logits, err))
+            return -1;
+    }
+    return 0;
+}
+
+int ks_scorer_run(struct ks_scorer *s, const struct ks_tree *tree, const struct ks_tree_net *nets,
+                  size_t n_nets, float *const *hidden, const struct ks_scored *out,
+                  struct ks_error *err)
+{
+    for (size_t first = 0; first < out->n; first += s->tile) {
+        size_t n = out->n - first < s->tile ? out->n - first : s->tile;
+        struct tile t = {.tree = tree,
+                         .nets = nets,
+                         .n_nets = n_nets,
+                         .hidden = hidden,
+                         .out = out,
+                         .first = first,
+                         .n = n};
+        if (score_tile(s, &t, err))
+            return -1;
+    }
+    return 0;
+}

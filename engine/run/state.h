@@ -1,0 +1,90 @@
+/*
+ * A run's private state, shared by the files of this folder.
+ *
+ *   run.c      the public face, the thread, its states
+ *   prepare.c  corpora, windows, arms, facts: all that happens before the first window
+ *   facts.c    what is fixed from then on
+ *   measure.c  windows, batch by batch, into the tallies
+ *   publish.c  tallies into snapshots
+ *
+ * Everything but the board belongs to the run's thread once ks_run_start was called.
+ */
+#ifndef KS_ENGINE_RUN_STATE_H
+#define KS_ENGINE_RUN_STATE_H
+
+#include <pthread.h>
+
+#include "engine/engine.h"
+#include "engine/ruler/tally.h"
+#include "engine/run/arms.h"
+#include "engine/run/board.h"
+#include "engine/run/score.h"
+#include "engine/run/store.h"
+#include "engine/run/tree.h"
+#include "engine/run/windows.h"
+#include "engine/text/corpus.h"
+
+/* One model of the run: lane 0 is the reference, lane i + 1 the plan's arm i. */
+struct ks_lane {
+    struct ks_arm arm;
+    enum ks_arm_state state;
+    char why[1024];       /* "" unless dropped or failed */
+    struct ks_body *body; /* scratch; lanes of equal hyperparameters share one */
+    bool owns_body;
+    struct ks_tally *tally;
+    bool warned_nonfinite;
+};
+
+struct ks_run {
+    struct ks_plan *plan;
+    struct ks_board *board;
+    struct ks_facts *facts; /* the board's, NULL until prepared */
+
+    enum ks_isa isa;
+    int threads;
+    size_t window, context_min;
+    int top_k;
+    int32_t bos; /* what later windows of a document begin with; -1: their own token */
+
+    struct ks_cpu *cpu;
+    struct ks_store *store;
+    struct ks_lane *lanes; /* (n_lanes) */
+    size_t n_lanes;
+
+    struct ks_corpus corpus;
+    size_t *order; /* (n_documents): the run's document i is corpus.documents[order[i]] */
+    struct ks_window *windows;
+    size_t n_windows;
+
+    enum ks_run_state state;
+    struct ks_error failure;
+    size_t windows_done, positions_done, tokens_done;
+    int64_t elapsed_ns;
+    double flops;
+    int64_t published_at_ns, publish_cost_ns;
+
+    pthread_t thread;
+    bool started, joined;
+};
+
+int64_t ks_run_now_ns(void); /* monotonic */
+
+/* The document that window w cuts. */
+const struct ks_document *ks_run_document(const struct ks_run *run, const struct ks_window *w);
+
+/* prepare.c. Check what needs no corpus; then read, cut, build. */
+int ks_run_check(struct ks_run *run, struct ks_error *err);
+int ks_run_prepare(struct ks_run *run, struct ks_error *err);
+
+/* facts.c. After the corpora are read and the arms built. */
+int ks_run_make_facts(struct ks_run *run, struct ks_error *err);
+
+/* measure.c. All windows, until done or asked to stop. */
+int ks_run_measure(struct ks_run *run, struct ks_error *err);
+
+/* publish.c. `doing` is "" unless preparing. Every time, or only if the last one is long enough ago
+ * for the screen and for the cost of making it. */
+int ks_run_publish(struct ks_run *run, const char *doing, struct ks_error *err);
+int ks_run_publish_if_due(struct ks_run *run, const char *doing, struct ks_error *err);
+
+#endif
