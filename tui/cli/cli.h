@@ -1,0 +1,84 @@
+/*
+ * The command line: subcommands, their options, their help.
+ *
+ * A command is one row of the table in main.c and one function in a file of its own. It prints its
+ * results to stdout and complaints to stderr, and returns the exit status: 0 done, 1 a check
+ * failed, 2 usage or input, 3 our own fault, 130 interrupted. Main thread only.
+ */
+#ifndef KS_TUI_CLI_CLI_H
+#define KS_TUI_CLI_CLI_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/engine.h"
+
+enum { CLI_DONE = 0, CLI_USAGE = 2, CLI_INTERNAL = 3, CLI_INTERRUPTED = 130 };
+
+enum cli_option_kind {
+    CLI_FLAG,   /* bool * */
+    CLI_STRING, /* const char ** */
+    CLI_COUNT,  /* size_t *, a whole number */
+    CLI_LIST,   /* struct cli_list *, may repeat */
+};
+
+struct cli_list {
+    const char **items;
+    size_t n;
+};
+
+struct cli_option {
+    const char *name; /* without the dashes; NULL ends the table */
+    char letter;      /* 0: none */
+    const char *arg;  /* the argument's name in the help; NULL for a flag */
+    const char *help;
+    enum cli_option_kind kind;
+    void *target;
+};
+
+struct cli_command {
+    const char *name;
+    const char *usage;   /* "run SCENARIO.lua [OPTION]..." */
+    const char *summary; /* one line for the list */
+    const char *help;    /* paragraphs for the page */
+    int (*run)(const struct cli_command *self, int argc, char **argv);
+};
+
+/*
+ * Parses GNU-style long options (--name value, --name=value), letters, and "--". Handles --help by
+ * printing the command's page. Returns -1 to go on, with the operands in *operands; else the exit
+ * status. argv[0] is the command's name. Free operands' items and lists' items.
+ */
+int cli_parse(const struct cli_command *self, const struct cli_option *options, int argc,
+              char **argv, struct cli_list *operands);
+
+/* Prints "kldscope: text" and returns the exit status that belongs to the error. */
+int cli_fail(const struct ks_error *err);
+int cli_usage(const struct cli_command *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Opens the model that is a command's only operand, or complains; *status is the exit status. */
+struct ks_model *cli_open_model(const struct cli_command *self, const struct cli_list *operands,
+                                int *status);
+/* All of a file, or of stdin for "-". malloc'ed, NUL behind its end. NULL with *err. */
+char *cli_read_file(const char *path, size_t *len, struct ks_error *err);
+/* Flushes stdout; a full disk or closed pipe is an error like any other. */
+int cli_finish_output(void);
+
+/* Where shipped scenarios are: KLDSCOPE_DATA or the folder set at build. */
+const char *cli_data_folder(void);
+
+/* Set by handlers of SIGINT and SIGTERM, SIGHUP, and SIGWINCH. */
+extern volatile sig_atomic_t cli_interrupted, cli_hung_up, cli_resized;
+/* SIGINT and SIGTERM set the flag once; a second one ends the program at once with 130. */
+void cli_catch_signals(void);
+
+int cli_run(const struct cli_command *self, int argc, char **argv);
+int cli_inspect(const struct cli_command *self, int argc, char **argv);
+int cli_tokens(const struct cli_command *self, int argc, char **argv);
+int cli_logits(const struct cli_command *self, int argc, char **argv);
+int cli_doctor(const struct cli_command *self, int argc, char **argv);
+int cli_bench(const struct cli_command *self, int argc, char **argv);
+
+#endif

@@ -1,0 +1,119 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/bytes.h"
+#include "tui/cli/cli.h"
+
+volatile sig_atomic_t cli_interrupted, cli_hung_up, cli_resized;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    if (cli_interrupted)
+        _exit(CLI_INTERRUPTED);
+    cli_interrupted = 1;
+}
+
+static void on_hangup(int signal)
+{
+    (void)signal;
+    cli_hung_up = 1;
+}
+
+static void on_resize(int signal)
+{
+    (void)signal;
+    cli_resized = 1;
+}
+
+void cli_catch_signals(void)
+{
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    sigaction(SIGHUP, &(struct sigaction){.sa_handler = on_hangup}, NULL);
+    sigaction(SIGWINCH, &(struct sigaction){.sa_handler = on_resize}, NULL);
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+}
+
+int cli_fail(const struct ks_error *err)
+{
+    fprintf(stderr, "kldscope: %s\n", err->text);
+    switch (err->code) {
+    case KS_CANCELLED:
+        return CLI_INTERRUPTED;
+    case KS_NO_MEMORY:
+    case KS_INTERNAL:
+        return CLI_INTERNAL;
+    default:
+        return CLI_USAGE;
+    }
+}
+
+struct ks_model *cli_open_model(const struct cli_command *self, const struct cli_list *operands,
+                                int *status)
+{
+    if (operands->n != 1) {
+        *status =
+            cli_usage(self, operands->n ? "one model at a time" : "name a model: a .gguf file");
+        return NULL;
+    }
+    struct ks_error err;
+    struct ks_model *m = ks_model_open(operands->items[0], NULL, NULL, &err);
+    if (!m)
+        *status = cli_fail(&err);
+    return m;
+}
+
+static int read_all(int fd, const char *path, struct ks_buf *b, struct ks_error *err)
+{
+    char piece[65536];
+    for (;;) {
+        ssize_t n = read(fd, piece, sizeof piece);
+        if (n == 0)
+            return ks_buf_put(b, "", 0, err);
+        if (n < 0 && errno == EINTR && !cli_interrupted)
+            continue;
+        if (n < 0)
+            return ks_fail_errno(err, "%s: cannot read", path);
+        if (ks_buf_put(b, piece, (size_t)n, err))
+            return -1;
+    }
+}
+
+char *cli_read_file(const char *path, size_t *len, struct ks_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        ks_fail_errno(err, "%s: cannot open", path);
+        return NULL;
+    }
+    struct ks_buf b = {0};
+    int failed = read_all(fd, is_stdin ? "standard input" : path, &b, err);
+    if (!is_stdin)
+        close(fd);
+    if (failed) {
+        ks_buf_finish(&b);
+        return NULL;
+    }
+    *len = b.len;
+    return b.bytes;
+}
+
+int cli_finish_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return CLI_DONE;
+    fprintf(stderr, "kldscope: cannot write the output: %s\n", strerror(errno));
+    return CLI_USAGE;
+}
+
+const char *cli_data_folder(void)
+{
+    const char *set = getenv("KLDSCOPE_DATA");
+    return set && *set ? set : KS_DATA_ROOT;
+}

@@ -1,0 +1,125 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "tui/cli/cli.h"
+
+static void print_size(const char *name, uint64_t bytes)
+{
+    printf("%-18s %" PRIu64 " bytes (%.1f MB)\n", name, bytes, (double)bytes / 1e6);
+}
+
+static void print_summary(const struct ks_model_info *i)
+{
+    printf("%-18s %s\n", "file", i->shown);
+    printf("%-18s %s\n", "name", i->name);
+    printf("%-18s %s\n", "architecture", i->architecture);
+    printf("%-18s %u layers, hidden %u, %u heads of %u, %u KV heads, ffn %u\n", "shape", i->layers,
+           i->hidden, i->heads, i->head_dim, i->kv_heads, i->ffn);
+    printf("%-18s %u tokens%s\n", "vocabulary", i->vocab,
+           i->tied ? ", the head is the embedding table" : "");
+    printf("%-18s %s%s%s\n", "tokenizer", i->tokenizer_model, *i->tokenizer_pre ? " " : "",
+           i->tokenizer_pre);
+    printf("%-18s %s\n", "chat", i->chat_family ? i->chat_family : "no template known here");
+    printf("%-18s %u tokens\n", "context", i->context);
+    printf("%-18s %" PRIu64 "\n", "weights", i->elements);
+    print_size("tensor data", i->bytes);
+    print_size("file size", i->file_bytes);
+    printf("%-18s %.4f\n", "bits a weight", i->bits_per_weight);
+}
+
+static void print_metadata(const struct ks_model *m)
+{
+    const char *key, *type;
+    char text[72];
+    printf("\nmetadata\n");
+    for (size_t i = 0; ks_model_metadata(m, i, &key, &type, text, sizeof text); i++)
+        printf("  %-42s %-8s %s\n", key, type, text);
+}
+
+static void print_tensors(const struct ks_model *m)
+{
+    size_t n = ks_model_info(m)->n_tensors;
+    printf("\ntensors, %zu\n  %-36s %-7s %22s %14s %8s\n", n, "name", "type", "columns x rows",
+           "bytes", "bits");
+    for (size_t i = 0; i < n; i++) {
+        struct ks_tensor_info t = ks_model_tensor_info(m, i);
+        char shape[64];
+        double elements = 1;
+        int at = 0;
+        for (uint32_t d = 0; d < t.n_dims; d++) {
+            at += snprintf(shape + at, sizeof shape - (size_t)at, "%s%" PRIu64, d ? " x " : "",
+                           t.dims[d]);
+            elements *= (double)t.dims[d];
+        }
+        printf("  %-36s %-7s %22s %14" PRIu64 " %8.4f\n", t.name, t.type, shape, t.bytes,
+               8 * (double)t.bytes / elements);
+    }
+}
+
+static json_t *tensors_json(const struct ks_model *m)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < ks_model_info(m)->n_tensors; i++) {
+        struct ks_tensor_info t = ks_model_tensor_info(m, i);
+        json_t *shape = json_array();
+        for (uint32_t d = 0; d < t.n_dims; d++)
+            json_array_append_new(shape, json_integer((json_int_t)t.dims[d]));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:o, s:I}", "name", t.name, "type", t.type,
+                                        "shape", shape, "bytes", (json_int_t)t.bytes));
+    }
+    return list;
+}
+
+static int print_json(const struct ks_model *m)
+{
+    const struct ks_model_info *i = ks_model_info(m);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:I, s:I, s:f, s:s, s:s, "
+        "s:s?, s:o}",
+        "file", i->shown, "name", i->name, "architecture", i->architecture, "layers",
+        (int)i->layers, "hidden", (int)i->hidden, "heads", (int)i->heads, "kv_heads",
+        (int)i->kv_heads, "head_dim", (int)i->head_dim, "ffn", (int)i->ffn, "vocab", (int)i->vocab,
+        "context", (int)i->context, "tied", (int)i->tied, "weights", (json_int_t)i->elements,
+        "bytes", (json_int_t)i->bytes, "bits_per_weight", i->bits_per_weight, "tokenizer_model",
+        i->tokenizer_model, "tokenizer_pre", i->tokenizer_pre, "chat_family", i->chat_family,
+        "tensors", tensors_json(m));
+    if (!o) {
+        fprintf(stderr,
+                "kldscope: %s: its metadata cannot be written as JSON (is a name not "
+                "UTF-8?)\n",
+                i->shown);
+        return CLI_USAGE;
+    }
+    json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    printf("\n");
+    json_decref(o);
+    return cli_finish_output();
+}
+
+int cli_inspect(const struct cli_command *self, int argc, char **argv)
+{
+    bool json = false;
+    const struct cli_option options[] = {
+        {"json", 0, NULL, "one JSON object instead of a table", CLI_FLAG, &json},
+        {0},
+    };
+    struct cli_list operands = {0};
+    int status = cli_parse(self, options, argc, argv, &operands);
+    struct ks_model *m = status < 0 ? cli_open_model(self, &operands, &status) : NULL;
+    if (m && json) {
+        status = print_json(m);
+    } else if (m) {
+        print_summary(ks_model_info(m));
+        print_metadata(m);
+        print_tensors(m);
+        status = cli_finish_output();
+    }
+    ks_model_unref(m);
+    free(operands.items);
+    return status;
+}

@@ -1,0 +1,171 @@
+/*
+ * Rows go to OUT.part, which is renamed when it is whole: a reader never sees half a file.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/bytes.h"
+#include "tui/cli/cli.h"
+
+struct wishes {
+    const char *ids, *file, *out, *head;
+    size_t threads;
+};
+
+/* NumPy's format 1.0: magic, version, header length, a Python dict padded so that data begins at a
+ * multiple of 64 (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). */
+static int write_npy_header(FILE *f, size_t n, size_t vocab)
+{
+    char dict[118];
+    int len = snprintf(dict, sizeof dict,
+                       "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", n, vocab);
+    memset(dict + len, ' ', sizeof dict - (size_t)len);
+    dict[sizeof dict - 1] = '\n';
+    return fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, f) == 10 &&
+                   fwrite(dict, 1, sizeof dict, f) == sizeof dict
+               ? 0
+               : -1;
+}
+
+struct output {
+    FILE *f;
+    const char *path;
+    bool npy;
+    size_t n;
+};
+
+static int write_row(void *ctx, size_t position, const float *logits, size_t vocab,
+                     struct ks_error *err)
+{
+    struct output *o = ctx;
+    if (cli_interrupted)
+        return ks_fail(err, KS_CANCELLED, "interrupted; nothing was written");
+    if (position == 0 && o->npy && write_npy_header(o->f, o->n, vocab))
+        return ks_fail_errno(err, "%s: cannot write", o->path);
+    if (fwrite(logits, sizeof *logits, vocab, o->f) != vocab)
+        return ks_fail_errno(err, "%s: cannot write", o->path);
+    return 0;
+}
+
+static int parse_ids(const char *path, const char *text, int32_t **ids, size_t *n,
+                     struct ks_error *err)
+{
+    size_t cap = 0;
+    *ids = NULL;
+    *n = 0;
+    for (const char *at = text; *(at += strspn(at, " \t\r\n"));) {
+        char *end;
+        errno = 0;
+        long id = strtol(at, &end, 10);
+        if (end == at || errno || id < 0 || id > INT32_MAX ||
+            (*end && !isspace((unsigned char)*end)))
+            return ks_fail(err, KS_BAD_INPUT, "%s: byte %zu: \"%.16s\" is no token id", path,
+                           (size_t)(at - text), at);
+        if (*n == cap) {
+            cap = cap ? cap * 2 : 1024;
+            int32_t *more = realloc(*ids, cap * sizeof **ids);
+            if (!more)
+                return ks_fail_memory(err, cap * sizeof **ids, "token ids");
+            *ids = more;
+        }
+        (*ids)[(*n)++] = (int32_t)id;
+        at = end;
+    }
+    return *n ? 0 : ks_fail(err, KS_BAD_INPUT, "%s: no token ids in it", path);
+}
+
+static int read_ids(struct ks_model *m, const struct wishes *w, int32_t **ids, size_t *n,
+                    struct ks_error *err)
+{
+    size_t len;
+    const char *path = w->ids ? w->ids : w->file;
+    char *text = cli_read_file(path, &len, err);
+    if (!text)
+        return -1;
+    int failed = w->ids ? parse_ids(path, text, ids, n, err)
+                        : ks_model_tokenize(m, NULL, text, len, KS_ADD_SPECIAL, ids, n, err);
+    free(text);
+    if (!failed && *n == 0)
+        failed = ks_fail(err, KS_BAD_INPUT, "%s: it holds no token", path);
+    return failed;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+static int write_logits(struct ks_model *m, const struct wishes *w, const int32_t *ids, size_t n,
+                        struct ks_error *err)
+{
+    struct ks_buf part = {0};
+    if (ks_buf_printf(&part, err, "%s.part", w->out))
+        return -1;
+    struct output o = {.path = w->out, .npy = ends_in(w->out, ".npy"), .n = n};
+    o.f = fopen(part.bytes, "wb");
+    int failed = o.f ? 0 : ks_fail_errno(err, "%s: cannot write", part.bytes);
+    if (!failed)
+        failed = ks_model_logits(m, ids, n, (int)w->threads, write_row, &o, err);
+    if (o.f && fclose(o.f) && !failed)
+        failed = ks_fail_errno(err, "%s: cannot write", w->out);
+    if (!failed && rename(part.bytes, w->out))
+        failed = ks_fail_errno(err, "%s: cannot write", w->out);
+    if (failed && o.f)
+        unlink(part.bytes);
+    ks_buf_finish(&part);
+    return failed;
+}
+
+static int run_logits(struct ks_model *m, const struct wishes *w)
+{
+    struct ks_error err;
+    int32_t *ids = NULL;
+    size_t n = 0;
+    int failed = read_ids(m, w, &ids, &n, &err) || write_logits(m, w, ids, n, &err);
+    free(ids);
+    if (failed)
+        return cli_fail(&err);
+    printf("%s: %zu positions x %u\n", w->out, n, ks_model_info(m)->vocab);
+    return cli_finish_output();
+}
+
+static int check(const struct cli_command *self, const struct wishes *w)
+{
+    if (!w->ids == !w->file)
+        return cli_usage(self, "give the text as --ids FILE or as --file TEXT");
+    if (!w->out)
+        return cli_usage(self, "name the output: -o OUT.f32 or -o OUT.npy");
+    if (w->head && strcmp(w->head, "cpu") != 0)
+        return cli_usage(self, "--head %s: this build has the head on the cpu only", w->head);
+    return -1;
+}
+
+int cli_logits(const struct cli_command *self, int argc, char **argv)
+{
+    struct wishes w = {0};
+    const struct cli_option options[] = {
+        {"ids", 0, "FILE", "token ids, separated by white space, fed as they are", CLI_STRING,
+         &w.ids},
+        {"file", 0, "TEXT", "a text to tokenize, with the specials its vocabulary adds", CLI_STRING,
+         &w.file},
+        {"output", 'o', "OUT", "where the rows go: .f32 raw, .npy for NumPy", CLI_STRING, &w.out},
+        {"head", 0, "cpu", "where the output head runs", CLI_STRING, &w.head},
+        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_COUNT, &w.threads},
+        {0},
+    };
+    struct cli_list operands = {0};
+    int status = cli_parse(self, options, argc, argv, &operands);
+    if (status < 0)
+        status = check(self, &w);
+    struct ks_model *m = status < 0 ? cli_open_model(self, &operands, &status) : NULL;
+    if (m)
+        status = run_logits(m, &w);
+    ks_model_unref(m);
+    free(operands.items);
+    return status;
+}

@@ -1,0 +1,96 @@
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/nearest.h"
+#include "tui/cli/cli.h"
+
+static const struct cli_command commands[] = {
+    {"run",
+     "[run] SCENARIO.lua [OPTION]...\n"
+     "       kldscope run REFERENCE.gguf --arm PRESET|FILE... --corpus FILE... [OPTION]...",
+     "Measure quantized arms against a reference, live",
+     "A scenario names a reference model, arms and a corpus. Without a scenario the embedded\n"
+     "quickstart runs. In a terminal the workbench opens; in a pipe, or with --headless, --json "
+     "or\n"
+     "--plain, progress goes to standard error and the table to standard output at the end.\n\n"
+     "Without Lua: name the reference, arms by preset (Q4_K_M) or file, and text files (.txt is\n"
+     "one document, .jsonl one a line).",
+     cli_run},
+    {"inspect", "inspect MODEL.gguf [OPTION]...", "Show what a model file holds",
+     "Metadata, tensors with their types and shapes, bits a weight.", cli_inspect},
+    {"tokens", "tokens MODEL.gguf [OPTION]...", "Show the token ids of a text",
+     "Reads bytes from standard input, or from --file, and prints their ids on one line.",
+     cli_tokens},
+    {"logits", "logits MODEL.gguf --ids FILE | --file TEXT -o OUT [OPTION]...",
+     "Write a model's logits for a text",
+     "Feeds the ids as they are from position 0 and writes every position's logits as rows of\n"
+     "little-endian f32: raw (positions, vocabulary), or NumPy's format where OUT ends in .npy.",
+     cli_logits},
+    {"doctor", "doctor [OPTION]...", "Show what this machine has and what would be used",
+     "CPU paths, GPU, memory, terminal, versions: what would be used and why.", cli_doctor},
+    {"bench", "bench [GROUP] [OPTION]...", "Measure the kernels on this machine",
+     "Each line is a kernel's speed beside the limit it is held against, measured in this run.",
+     cli_bench},
+};
+
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+static int print_help(void)
+{
+    printf("kldscope, the live quantization ruler: how far do quantized models move from their "
+           "reference?\n\n"
+           "Usage: kldscope                   the embedded quickstart\n"
+           "       kldscope SCENARIO.lua      a scenario of yours\n"
+           "       kldscope COMMAND ...\n\nCommands:\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    printf("\nkldscope COMMAND --help tells more; kldscope --version tells which this is.\n");
+    return cli_finish_output();
+}
+
+static const struct cli_command *find(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* A first word that is no command: a scenario or model to run, or a slip. */
+static bool looks_like_file(const char *word)
+{
+    return strchr(word, '/') || strchr(word, '.');
+}
+
+static int unknown(const char *word)
+{
+    const char *names[N_COMMANDS];
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *near = ks_nearest_word(word, names, N_COMMANDS);
+    if (near)
+        fprintf(stderr, "kldscope: unknown command \"%s\", did you mean %s?\n", word, near);
+    else
+        fprintf(stderr, "kldscope: unknown command \"%s\"; kldscope --help lists them\n", word);
+    return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    cli_catch_signals();
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+                     strcmp(argv[1], "help") == 0))
+        return print_help();
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("kldscope " KS_VERSION "\n");
+        return cli_finish_output();
+    }
+    const struct cli_command *command = argc > 1 ? find(argv[1]) : NULL;
+    if (command)
+        return command->run(command, argc - 1, argv + 1);
+    if (argc > 1 && argv[1][0] != '-' && !looks_like_file(argv[1]))
+        return unknown(argv[1]);
+    return cli_run(find("run"), argc, argv);
+}

@@ -1,0 +1,226 @@
+#include "tui/cli/plan.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "engine/base/nearest.h"
+#include "lua/scenario.h"
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+/* "dir/name.gguf" to "name", malloc'ed. */
+static char *stem(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    return strndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+/* ------------------------------------------------------------------ scenarios */
+
+static int split_params(const struct cli_list *given, struct ks_param **out, struct ks_error *err)
+{
+    struct ks_param *params = calloc(given->n + 1, sizeof *params);
+    if (!params)
+        return ks_fail_memory(err, given->n * sizeof *params, "parameters");
+    for (size_t i = 0; i < given->n; i++) {
+        const char *equals = strchr(given->items[i], '=');
+        char *name = equals ? strndup(given->items[i], (size_t)(equals - given->items[i])) : NULL;
+        if (!name || !*name) {
+            free(name);
+            for (size_t j = 0; j < i; j++)
+                free((char *)(uintptr_t)params[j].name);
+            free(params);
+            return ks_fail(err, KS_BAD_INPUT, "-p %s: write it as NAME=VALUE", given->items[i]);
+        }
+        params[i] = (struct ks_param){.name = name, .value = equals + 1};
+    }
+    *out = params;
+    return 0;
+}
+
+static struct ks_plan *load_scenario(const char *path, const struct cli_run_wishes *w,
+                                     struct ks_error *err)
+{
+    struct ks_param *params = NULL;
+    if (split_params(&w->params, &params, err))
+        return NULL;
+    struct ks_scenario_overrides overrides = {.window = (uint32_t)w->window,
+                                              .max_documents = w->max_documents,
+                                              .threads = (int)w->threads};
+    struct ks_plan *plan = ks_scenario_load(path, params, w->params.n, &overrides, err);
+    for (size_t i = 0; i < w->params.n; i++)
+        free((char *)(uintptr_t)params[i].name);
+    free(params);
+    return plan;
+}
+
+/* ------------------------------------------------------------------ without Lua */
+
+static const char *find_preset(const char *word)
+{
+    for (size_t i = 0; ks_preset_name(i); i++)
+        if (strcasecmp(ks_preset_name(i), word) == 0)
+            return ks_preset_name(i);
+    return NULL;
+}
+
+static int fail_unknown_arm(const char *word, struct ks_error *err)
+{
+    const char *names[128];
+    size_t n = 0;
+    while (n < 128 && ks_preset_name(n)) {
+        names[n] = ks_preset_name(n);
+        n++;
+    }
+    const char *near = ks_nearest_word(word, names, n);
+    if (near)
+        return ks_fail(err, KS_BAD_INPUT, "--arm %s: neither a file nor a preset; did you mean %s?",
+                       word, near);
+    return ks_fail(err, KS_BAD_INPUT, "--arm %s: neither a file nor a preset", word);
+}
+
+static int add_arm(struct ks_plan *plan, const char *word, struct ks_error *err)
+{
+    const char *preset = find_preset(word);
+    struct ks_model *model = NULL;
+    if (!preset) {
+        if (!strchr(word, '/') && !strchr(word, '.') && access(word, F_OK) != 0)
+            return fail_unknown_arm(word, err);
+        model = ks_model_open(word, NULL, NULL, err);
+        if (!model)
+            return -1;
+    }
+    struct ks_arm_spec *arm = ks_plan_add_arm(plan, err);
+    if (!arm) {
+        ks_model_unref(model);
+        return -1;
+    }
+    arm->model = model;
+    arm->preset = preset ? strdup(preset) : NULL;
+    arm->name = preset ? strdup(preset) : stem(word);
+    if (!arm->name || (preset && !arm->preset))
+        return ks_fail_memory(err, strlen(word), "an arm's name");
+    for (char *c = arm->name; preset && *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return 0;
+}
+
+/* A .jsonl whose first line has "messages" is a chat; anything odd is left to the reader, who tells
+ * the line. */
+static bool is_chat(const char *path)
+{
+    if (!ends_in(path, ".jsonl"))
+        return false;
+    FILE *f = fopen(path, "re");
+    char *line = NULL;
+    size_t cap = 0;
+    bool chat = false;
+    if (f && getline(&line, &cap, f) > 0) {
+        json_t *o = json_loads(line, 0, NULL);
+        chat = o && json_object_get(o, "messages");
+        json_decref(o);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return chat;
+}
+
+static int add_corpus(struct ks_plan *plan, const char *path, size_t max_documents,
+                      struct ks_error *err)
+{
+    struct ks_corpus_spec *c = ks_plan_add_corpus(plan, err);
+    if (!c)
+        return -1;
+    c->kind = is_chat(path) ? KS_CORPUS_CHAT : KS_CORPUS_TEXT;
+    c->max_documents = max_documents;
+    c->name = stem(path);
+    c->paths = calloc(1, sizeof *c->paths);
+    c->shown = calloc(1, sizeof *c->shown);
+    if (!c->name || !c->paths || !c->shown)
+        return ks_fail_memory(err, strlen(path), "a corpus");
+    c->n_paths = 1;
+    c->paths[0] = strdup(path);
+    c->shown[0] = strdup(path);
+    return c->paths[0] && c->shown[0] ? 0 : ks_fail_memory(err, strlen(path), "a corpus");
+}
+
+static int fill_plan(struct ks_plan *plan, const char *reference, const struct cli_run_wishes *w,
+                     struct ks_error *err)
+{
+    plan->window = (uint32_t)w->window;
+    plan->threads = (int)w->threads;
+    plan->reference = ks_model_open(reference, NULL, NULL, err);
+    if (!plan->reference)
+        return -1;
+    for (size_t i = 0; i < w->arms.n; i++)
+        if (add_arm(plan, w->arms.items[i], err))
+            return -1;
+    for (size_t i = 0; i < w->corpora.n; i++)
+        if (add_corpus(plan, w->corpora.items[i], w->max_documents, err))
+            return -1;
+    return 0;
+}
+
+static struct ks_plan *plan_from_words(const char *reference, const struct cli_run_wishes *w,
+                                       struct ks_error *err)
+{
+    if (w->params.n) {
+        ks_fail(err, KS_BAD_INPUT, "-p is for scenarios; %s is none", reference);
+        return NULL;
+    }
+    if (w->corpora.n == 0) {
+        ks_fail(err, KS_BAD_INPUT, "%s as a reference needs a text: --corpus FILE.txt or .jsonl",
+                reference);
+        return NULL;
+    }
+    struct ks_plan *plan = ks_plan_create(err);
+    if (plan && fill_plan(plan, reference, w, err)) {
+        ks_plan_destroy(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+/* ------------------------------------------------------------------ */
+
+static int check_words(const struct cli_run_wishes *w, bool scenario, struct ks_error *err)
+{
+    if (w->head && strcmp(w->head, "cpu") != 0 && strcmp(w->head, "auto") != 0)
+        return ks_fail(err, KS_UNSUPPORTED, "--head %s: this build has the head on the cpu only",
+                       w->head);
+    if (w->window > UINT32_MAX || w->threads > 1024)
+        return ks_fail(err, KS_BAD_INPUT, "--window or --threads is beyond reason");
+    if (scenario && (w->arms.n || w->corpora.n))
+        return ks_fail(err, KS_BAD_INPUT,
+                       "--arm and --corpus are for a reference model; a scenario names its own");
+    return 0;
+}
+
+struct ks_plan *cli_make_plan(const struct cli_run_wishes *w, struct ks_error *err)
+{
+    char quickstart[4096];
+    const char *operand = w->operands.n ? w->operands.items[0] : quickstart;
+    snprintf(quickstart, sizeof quickstart, "%s/quickstart.lua", cli_data_folder());
+    bool scenario = !ends_in(operand, ".gguf") && !w->arms.n && !w->corpora.n;
+    if (check_words(w, scenario || ends_in(operand, ".lua"), err))
+        return NULL;
+    if (!w->operands.n && !scenario) {
+        ks_fail(err, KS_BAD_INPUT,
+                "--arm and --corpus need a reference model: kldscope run "
+                "REFERENCE.gguf --arm ... --corpus ...");
+        return NULL;
+    }
+    return scenario ? load_scenario(operand, w, err) : plan_from_words(operand, w, err);
+}

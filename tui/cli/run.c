@@ -1,0 +1,228 @@
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tui/cli/plan.h"
+#include "tui/tui.h"
+
+/* How often progress is told: a line that is written over in a terminal, lines in a log. */
+#define TERMINAL_NS 200000000
+#define LOG_NS      5000000000
+
+struct wishes {
+    struct cli_run_wishes plan;
+    bool headless, json, plain, timing, no_mouse, ascii;
+    const char *theme;
+};
+
+/* ------------------------------------------------------------------ headless */
+
+struct progress {
+    bool terminal;
+    int64_t told_ns;
+    size_t log_told; /* log lines written so far */
+    uint64_t serial;
+    bool line_open;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void close_line(struct progress *p)
+{
+    if (p->line_open)
+        fprintf(stderr, "\r\033[K");
+    p->line_open = false;
+}
+
+/* Warnings and errors as they come; what is told as information stays in the log. */
+static void tell_log(struct progress *p, const struct ks_snapshot *s)
+{
+    static const char *const levels[] = {"", "warning: ", "error: "};
+    if (p->log_told > s->n_log)
+        p->log_told = s->n_log;
+    for (; p->log_told < s->n_log; p->log_told++) {
+        const struct ks_log_line *l = &s->log[p->log_told];
+        if (l->level == KS_LOG_INFO || s->state == KS_RUN_FAILED)
+            continue;
+        close_line(p);
+        fprintf(stderr, "kldscope: %s%s\n", levels[l->level], l->text);
+    }
+}
+
+static void format_progress(const struct ks_snapshot *s, char *text, size_t size)
+{
+    if (!s->facts || s->tokens == 0) {
+        snprintf(text, size, "%s", s->doing);
+        return;
+    }
+    double share = (double)s->tokens / (double)s->facts->to_compute;
+    double seconds = (double)s->elapsed_ns / 1e9;
+    double left = share > 0 ? seconds / share - seconds : 0;
+    snprintf(text, size, "window %zu/%zu  %3.0f %%  %.0f tok/s  %.1f GFLOP/s  %.0f s left",
+             s->windows, s->facts->windows, 100 * share,
+             seconds > 0 ? (double)s->tokens / seconds : 0,
+             seconds > 0 ? s->flops / seconds / 1e9 : 0, left);
+}
+
+static void tell(struct progress *p, const struct ks_snapshot *s)
+{
+    char text[256];
+    tell_log(p, s);
+    int64_t now = now_ns();
+    if (s->state > KS_RUN_PAUSED || now - p->told_ns < (p->terminal ? TERMINAL_NS : LOG_NS))
+        return;
+    format_progress(s, text, sizeof text);
+    if (!*text)
+        return;
+    p->told_ns = now;
+    if (p->terminal)
+        fprintf(stderr, "\r\033[K%s", text);
+    else
+        fprintf(stderr, "kldscope: %s\n", text);
+    p->line_open = p->terminal;
+}
+
+static void watch_headless(struct ks_run *run)
+{
+    const char *term = getenv("TERM");
+    struct progress p = {
+        .terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0,
+        .told_ns = now_ns(),
+    };
+    bool stopping = false;
+    for (bool over = false; !over;) {
+        struct pollfd fd = {.fd = ks_run_wake_fd(run), .events = POLLIN};
+        poll(&fd, 1, 200);
+        if ((cli_interrupted || cli_hung_up) && !stopping) {
+            close_line(&p);
+            fprintf(stderr, "kldscope: stopping after the windows in flight; once more ends at "
+                            "once\n");
+            ks_run_stop(run, cli_hung_up ? "the terminal went away" : "interrupted");
+            stopping = true;
+        }
+        const struct ks_snapshot *s = ks_run_snapshot(run);
+        tell(&p, s);
+        over = s->state >= KS_RUN_DONE;
+        ks_snapshot_release(s);
+    }
+    close_line(&p);
+}
+
+/* ------------------------------------------------------------------ both */
+
+static int output_width(void)
+{
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 0;
+}
+
+static int print_result(struct ks_run *run, const struct wishes *w)
+{
+    struct ks_error err;
+    const struct ks_snapshot *s = ks_run_snapshot(run);
+    int status = CLI_DONE;
+    if (s->facts) {
+        char *text =
+            w->json ? ks_report_json(s, w->timing, &err) : ks_report_table(s, output_width(), &err);
+        if (text)
+            fputs(text, stdout);
+        status = text ? cli_finish_output() : cli_fail(&err);
+        free(text);
+    }
+    if (status == CLI_DONE && s->state == KS_RUN_STOPPED)
+        status = CLI_INTERRUPTED;
+    ks_snapshot_release(s);
+    return status;
+}
+
+static int watch(struct ks_run *run, const struct wishes *w, bool headless, struct ks_error *err)
+{
+    if (headless) {
+        watch_headless(run);
+        return 0;
+    }
+    struct ks_tui_options options = {
+        .mouse = !w->no_mouse,
+        .ascii = w->ascii,
+        .theme = w->theme,
+        .interrupted = &cli_interrupted,
+        .resized = &cli_resized,
+    };
+    return ks_tui_run(run, &options, err);
+}
+
+/* The workbench wants a terminal on both ends; a pipe gets the table. */
+static bool has_screen(const struct wishes *w)
+{
+    return !w->headless && !w->json && !w->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static int run_plan(struct ks_plan *plan, const struct wishes *w)
+{
+    struct ks_error err;
+    struct ks_run *run = ks_run_create(plan, &err);
+    if (!run)
+        return cli_fail(&err);
+    int status;
+    if (ks_run_start(run, &err) || watch(run, w, !has_screen(w), &err)) {
+        status = cli_fail(&err);
+    } else {
+        ks_run_stop(run, "the screen was left");
+        status = ks_run_join(run, &err) ? cli_fail(&err) : print_result(run, w);
+    }
+    ks_run_destroy(run);
+    return status;
+}
+
+int cli_run(const struct cli_command *self, int argc, char **argv)
+{
+    struct wishes w = {0};
+    const struct cli_option options[] = {
+        {"arm", 0, "PRESET|FILE", "an arm: a preset such as Q4_K_M, or another model (repeats)",
+         CLI_LIST, &w.plan.arms},
+        {"corpus", 0, "FILE", "a text to run over: .txt or .jsonl (repeats)", CLI_LIST,
+         &w.plan.corpora},
+        {"param", 'p', "NAME=VALUE", "a parameter that the scenario declares (repeats)", CLI_LIST,
+         &w.plan.params},
+        {"window", 0, "N", "tokens a window (512)", CLI_COUNT, &w.plan.window},
+        {"max-documents", 0, "N", "only the first N documents of each file", CLI_COUNT,
+         &w.plan.max_documents},
+        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_COUNT, &w.plan.threads},
+        {"head", 0, "auto|cpu", "where the output head runs", CLI_STRING, &w.plan.head},
+        {"headless", 0, NULL, "no screen: progress on standard error, the table at the end",
+         CLI_FLAG, &w.headless},
+        {"json", 0, NULL, "headless, with the summary as JSON", CLI_FLAG, &w.json},
+        {"timing", 0, NULL, "times and threads in the JSON as well", CLI_FLAG, &w.timing},
+        {"plain", 0, NULL, "headless, for screen readers and logs", CLI_FLAG, &w.plain},
+        {"no-mouse", 0, NULL, "leave the mouse to the terminal", CLI_FLAG, &w.no_mouse},
+        {"ascii", 0, NULL, "draw with ASCII alone", CLI_FLAG, &w.ascii},
+        {"theme", 0, "NAME", "dark, light, mono or colourblind", CLI_STRING, &w.theme},
+        {0},
+    };
+    int status = cli_parse(self, options, argc, argv, &w.plan.operands);
+    if (status < 0 && w.plan.operands.n > 1)
+        status = cli_usage(self, "one scenario or reference at a time, not also \"%s\"",
+                           w.plan.operands.items[1]);
+    if (status < 0) {
+        struct ks_error err;
+        struct ks_plan *plan = cli_make_plan(&w.plan, &err);
+        status = plan ? run_plan(plan, &w) : cli_fail(&err);
+    }
+    free(w.plan.operands.items);
+    free(w.plan.arms.items);
+    free(w.plan.corpora.items);
+    free(w.plan.params.items);
+    return status;
+}
