@@ -10,9 +10,7 @@
 
 #include "engine/run/state.h"
 
-#define MAX_ROWS      2048
-#define BATCH_NS      500000000
-#define HIDDEN_BUDGET ((uint64_t)256 << 20)
+#define BATCH_NS 500000000
 
 struct measure {
     struct ks_run *run;
@@ -43,29 +41,6 @@ const struct ks_document *ks_run_document(const struct ks_run *run, const struct
 }
 
 /* ------------------------------------------------------------------ memory */
-
-static size_t longest_window(const struct ks_run *run)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < run->n_windows; i++)
-        if (run->windows[i].rows > longest)
-            longest = run->windows[i].rows;
-    return longest;
-}
-
-/* Hidden rows are kept for every leaf at once: they bound the batch where there are many arms. */
-static size_t choose_max_rows(const struct ks_run *run)
-{
-    uint64_t row_bytes = 0;
-    for (size_t i = 0; i < run->n_lanes; i++)
-        row_bytes += 2 * ks_model_info(run->lanes[i].arm.model)->hidden * sizeof(float) +
-                     sizeof(struct ks_arm_row);
-    uint64_t rows = HIDDEN_BUDGET / row_bytes;
-    size_t longest = longest_window(run);
-    if (rows > MAX_ROWS)
-        rows = MAX_ROWS;
-    return rows < longest ? longest : (size_t)rows;
-}
 
 static bool same_shape(const struct ks_lane *a, const struct ks_lane *b)
 {
@@ -376,7 +351,7 @@ static int measure_all(struct measure *m, struct ks_error *err)
 
 int ks_run_measure(struct ks_run *run, struct ks_error *err)
 {
-    struct measure m = {.run = run, .max_rows = choose_max_rows(run)};
+    struct measure m = {.run = run, .max_rows = run->max_rows};
     m.scorer = ks_scorer_create(run->cpu, run->facts->vocab, run->top_k, err);
     int failed = !m.scorer || make_bodies(&m, err) || make_rows(&m, err) || measure_all(&m, err);
     measure_finish(&m);

@@ -234,7 +234,8 @@ int ks_run_prepare(struct ks_run *run, struct ks_error *err)
 {
     run->cpu = ks_cpu_create(run->threads, run->isa, err);
     run->store = run->cpu ? ks_store_create(err) : NULL;
-    if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err))
+    if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err) ||
+        ks_run_preflight(run, err))
         return -1;
     int64_t begin = ks_run_now_ns();
     if (build_lanes(run, err) || make_tallies(run, err) || ks_run_make_facts(run, err))

@@ -3,6 +3,7 @@
  *
  *   run.c      the public face, the thread, its states
  *   prepare.c  corpora, windows, arms, facts: all that happens before the first window
+ *   preflight.c  memory: batch size, or a refusal
  *   facts.c    what is fixed from then on
  *   measure.c  windows, batch by batch, into the tallies
  *   publish.c  tallies into snapshots
@@ -55,6 +56,7 @@ struct ks_run {
     size_t *order; /* (n_documents): the run's document i is corpus.documents[order[i]] */
     struct ks_window *windows;
     size_t n_windows;
+    size_t max_rows; /* of a batch */
 
     enum ks_run_state state;
     struct ks_error failure;
@@ -75,6 +77,9 @@ const struct ks_document *ks_run_document(const struct ks_run *run, const struct
 /* prepare.c. Check what needs no corpus; then read, cut, build. */
 int ks_run_check(struct ks_run *run, struct ks_error *err);
 int ks_run_prepare(struct ks_run *run, struct ks_error *err);
+
+/* preflight.c. Chooses max_rows; refuses what memory cannot hold. After corpora, before arms. */
+int ks_run_preflight(struct ks_run *run, struct ks_error *err);
 
 /* facts.c. After the corpora are read and the arms built. */
 int ks_run_make_facts(struct ks_run *run, struct ks_error *err);

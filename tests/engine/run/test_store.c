@@ -1,0 +1,128 @@
+#include "tests/testing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/quant/decode.h"
+#include "engine/quant/encode.h"
+#include "engine/run/store.h"
+
+#define ROWS 300
+#define COLS 512
+
+static float values[ROWS * COLS];
+
+static void fill_values(void)
+{
+    uint64_t random = 7;
+    for (size_t i = 0; i < ROWS * COLS; i++)
+        values[i] = (float)(ks_random_next(&random) >> 40) / 8388608.0f - 1.0f;
+}
+
+static struct ks_matrix as_f32(const float *data)
+{
+    return (struct ks_matrix){
+        .type = KS_F32, .rows = ROWS, .cols = COLS, .data = (const uint8_t *)data};
+}
+
+static int with_store(void **state)
+{
+    struct ks_error err;
+    fill_values();
+    *state = ks_store_create(&err);
+    return *state ? 0 : -1;
+}
+
+static int without_store(void **state)
+{
+    ks_store_destroy(*state);
+    return 0;
+}
+
+static void quantizing_gives_the_encoders_bytes_for_any_thread_count(void **state)
+{
+    struct ks_error err;
+    struct ks_matrix source = as_f32(values);
+    size_t bytes = ROWS * COLS / 256 * 144;
+    uint8_t *expected = malloc(bytes);
+    assert_non_null(expected);
+    ks_encode_rows(KS_Q4_K, values, ROWS, COLS, NULL, expected);
+    for (int threads = 1; threads <= 7; threads += 3) {
+        struct ks_store *own = ks_store_create(&err);
+        struct ks_pool *pool = ks_pool_create(threads, &err);
+        struct ks_matrix made;
+        assert_int_equal(ks_store_quantize(own, pool, &source, KS_Q4_K, &made, &err), 0);
+        assert_int_equal(made.type, KS_Q4_K);
+        assert_memory_equal(made.data, expected, bytes);
+        assert_true(ks_store_bytes(own) == bytes);
+        ks_pool_destroy(pool);
+        ks_store_destroy(own);
+    }
+    free(expected);
+    (void)state;
+}
+
+static void what_was_made_is_made_once(void **state)
+{
+    struct ks_error err;
+    struct ks_pool *pool = ks_pool_create(1, &err);
+    struct ks_matrix source = as_f32(values), first, second, other;
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, &first, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, &second, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q4_0, &other, &err), 0);
+    assert_ptr_equal(first.data, second.data);
+    assert_ptr_not_equal(first.data, other.data);
+    ks_pool_destroy(pool);
+}
+
+static void equal_content_shares_one_pointer(void **state)
+{
+    struct ks_error err;
+    float *copy = malloc(sizeof values), *changed = malloc(sizeof values);
+    assert_non_null(copy);
+    assert_non_null(changed);
+    memcpy(copy, values, sizeof values);
+    memcpy(changed, values, sizeof values);
+    changed[ROWS * COLS - 1] += 1;
+    struct ks_matrix a = as_f32(values), b = as_f32(copy), c = as_f32(changed);
+    assert_int_equal(ks_store_intern(*state, &a, &err), 0);
+    assert_int_equal(ks_store_intern(*state, &b, &err), 0);
+    assert_int_equal(ks_store_intern(*state, &c, &err), 0);
+    assert_ptr_equal(a.data, values);
+    assert_ptr_equal(b.data, values);
+    assert_ptr_equal(c.data, changed);
+    struct ks_matrix reshaped = {.type = KS_F32, .rows = COLS, .cols = ROWS, .data = b.data};
+    reshaped.data = (const uint8_t *)copy;
+    assert_int_equal(ks_store_intern(*state, &reshaped, &err), 0);
+    assert_ptr_equal(reshaped.data, copy);
+    free(copy);
+    free(changed);
+}
+
+static void a_weight_that_is_no_number_is_refused_with_its_row(void **state)
+{
+    struct ks_error err;
+    struct ks_pool *pool = ks_pool_create(2, &err);
+    struct ks_matrix source = as_f32(values), made = {0};
+    values[201 * COLS + 3] = NAN;
+    values[250 * COLS + 3] = INFINITY;
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, &made, &err), -1);
+    assert_int_equal(err.code, KS_BAD_INPUT);
+    assert_non_null(strstr(err.text, "row 201"));
+    assert_null(made.data);
+    ks_pool_destroy(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantizing_gives_the_encoders_bytes_for_any_thread_count),
+        cmocka_unit_test_setup_teardown(what_was_made_is_made_once, with_store, without_store),
+        cmocka_unit_test_setup_teardown(equal_content_shares_one_pointer, with_store,
+                                        without_store),
+        cmocka_unit_test_setup_teardown(a_weight_that_is_no_number_is_refused_with_its_row,
+                                        with_store, without_store),
+    };
+    fill_values();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
