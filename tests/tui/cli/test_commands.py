@@ -1,0 +1,117 @@
+"""Commands beside run: help, tokens, logits, inspect, doctor."""
+import json
+import os
+import struct
+import sys
+import tempfile
+
+from tap import DATA, SCENARIOS, main, run, run_json
+
+MODEL = os.path.join(SCENARIOS, "models/scope-6m.f16.gguf")
+FOLDER = tempfile.TemporaryDirectory()
+
+
+def case_every_command_has_a_page():
+    for command in ("run", "inspect", "tokens", "logits", "doctor", "bench"):
+        done = run(command, "--help")
+        assert done.returncode == 0 and done.stdout.startswith(f"Usage: kldscope "), done
+        assert command in done.stdout and "--help" in done.stdout
+        assert all(len(line) <= 100 for line in done.stdout.splitlines()), command
+
+
+def case_help_and_version():
+    assert "quickstart" in run("--help").stdout
+    assert run("--version").stdout.startswith("kldscope ")
+
+
+def case_tokens_come_back_as_the_text():
+    text = "Once upon a time, in a café:\n\t42 <|im_end|>"
+    ids = json.loads(run("tokens", MODEL, "--json", stdin=text.encode()).stdout)
+    special = json.loads(run("tokens", MODEL, "--json", "--parse-special",
+                             stdin=text.encode()).stdout)
+    assert special[-1] == 2 and ids[-1] != 2
+    plain = run("tokens", MODEL, stdin=text.encode()).stdout
+    assert plain == " ".join(map(str, ids)) + "\n"
+    pieces = run("tokens", MODEL, "--pieces", stdin=text.encode()).stdout.splitlines()
+    assert len(pieces) == len(ids)
+
+
+def case_logits_are_those_of_an_independent_forward():
+    arch = json.load(open(os.path.join(DATA, "model/arch.json")))["llama-tied"]
+    ids = os.path.join(FOLDER.name, "ids")
+    out = os.path.join(FOLDER.name, "out.f32")
+    open(ids, "w").write("\n".join(map(str, arch["ids"])))
+    done = run("logits", os.path.join(DATA, "model/llama-tied.gguf"), "--ids", ids, "-o", out)
+    assert done.returncode == 0, done.stderr
+    found = open(out, "rb").read()
+    wanted = open(os.path.join(DATA, "model/llama-tied.logits.f32"), "rb").read()
+    assert len(found) == len(wanted)
+    n = len(found) // 4
+    worst = max(abs(a - b) for a, b in zip(struct.unpack(f"<{n}f", found),
+                                           struct.unpack(f"<{n}f", wanted)))
+    assert worst <= 1e-4, worst
+
+
+def case_logits_for_numpy_have_its_header():
+    out = os.path.join(FOLDER.name, "out.npy")
+    text = os.path.join(FOLDER.name, "text")
+    open(text, "w").write("a small text")
+    assert run("logits", MODEL, "--file", text, "-o", out).returncode == 0
+    found = open(out, "rb").read()
+    assert found[:8] == b"\x93NUMPY\x01\x00"
+    size = struct.unpack("<H", found[8:10])[0]
+    assert (10 + size) % 64 == 0
+    header = eval(found[10:10 + size].decode())
+    assert header["descr"] == "<f4" and header["shape"][1] == 4096
+    assert len(found) == 10 + size + 4 * header["shape"][0] * 4096
+    assert not os.path.exists(out + ".part")
+
+
+def case_a_bad_id_leaves_no_file():
+    ids = os.path.join(FOLDER.name, "bad-ids")
+    out = os.path.join(FOLDER.name, "bad.f32")
+    open(ids, "w").write("1 2 three")
+    done = run("logits", MODEL, "--ids", ids, "-o", out)
+    assert done.returncode == 2 and "byte 4" in done.stderr, done.stderr
+    open(ids, "w").write("1 2 4096")
+    done = run("logits", MODEL, "--ids", ids, "-o", out)
+    assert done.returncode == 2 and "4096" in done.stderr, done.stderr
+    assert not os.path.exists(out) and not os.path.exists(out + ".part")
+
+
+def case_inspect_counts_the_bytes():
+    found = json.loads(run("inspect", MODEL, "--json").stdout)
+    assert found["architecture"] == "llama" and found["layers"] == 6 and found["tied"] is True
+    assert sum(t["bytes"] for t in found["tensors"]) == found["bytes"]
+    assert len(found["tensors"]) == 56
+    text = run("inspect", MODEL).stdout
+    assert "blk.5.ffn_down.weight" in text and "general.license" in text
+
+
+def case_doctor_says_what_would_be_used():
+    found = json.loads(run("doctor", "--json").stdout)
+    assert found["isa"] in found["isas"] and found["threads"] >= 1
+    assert "would be used" in run("doctor").stdout
+
+
+def case_without_lua_means_the_same():
+    code = os.path.join(SCENARIOS, "corpora/code.jsonl")
+    words = run_json("run", MODEL, "--arm", "q4_k_m", "--corpus", code, "--max-documents", 2)
+    lua = os.path.join(FOLDER.name, "same.lua")
+    open(lua, "w").write(f"""return scenario {{ reference = model "{MODEL}",
+        corpus = text("{code}", {{ max_documents = 2 }}),
+        arms = {{ arm "q4_k_m" {{ preset = "Q4_K_M" }} }} }}""")
+    script = run_json(lua)
+    assert words["arms"] == script["arms"]
+
+
+def case_the_table_names_every_arm():
+    code = os.path.join(SCENARIOS, "corpora/code.jsonl")
+    done = run("run", MODEL, "--arm", "Q8_0", "--arm", "Q2_K", "--corpus", code,
+               "--max-documents", 2)
+    assert done.returncode == 0, done.stderr
+    assert "q8_0" in done.stdout and "q2_k" in done.stdout
+    assert "KLD" in done.stdout and done.stdout.isascii()
+
+
+main(sys.modules[__name__])
