@@ -155,21 +155,6 @@ static int build_tensor(struct ks_arm *arm, size_t i, struct ks_store *store, st
     return 0;
 }
 
-static struct ks_hash hash_tensors(const struct ks_arm *arm)
-{
-    struct ks_hash all = ks_hash_bytes("", 0);
-    for (size_t i = 0; i < ks_model_n_tensors(arm->model); i++) {
-        const struct ks_matrix *m = &arm->tensors[i];
-        const char *name = ks_model_tensor_name(arm->model, i);
-        uint64_t shape[3] = {m->type, m->rows, m->cols}, row = 0;
-        ks_type_row_bytes(m->type, m->cols, &row);
-        all = ks_hash_join(all, ks_hash_bytes(name, strlen(name)));
-        all = ks_hash_join(all, ks_hash_bytes(shape, sizeof shape));
-        all = ks_hash_join(all, ks_hash_bytes(m->data, m->rows * row));
-    }
-    return all;
-}
-
 int ks_arm_build(struct ks_arm *arm, struct ks_store *store, struct ks_pool *pool, size_t positions,
                  bool (*progress)(void *ctx, size_t tensor, size_t n), void *ctx,
                  struct ks_error *err)
@@ -181,7 +166,7 @@ int ks_arm_build(struct ks_arm *arm, struct ks_store *store, struct ks_pool *poo
         if (build_tensor(arm, i, store, pool, err))
             return -1;
     }
-    arm->hash = hash_tensors(arm);
+    arm->hash = ks_model_hash_with(arm->model, arm->tensors);
     return ks_net_bind(&arm->net, arm->model, arm->tensors, positions, err);
 }
 

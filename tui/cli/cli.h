@@ -58,9 +58,11 @@ int cli_fail(const struct ks_error *err);
 int cli_usage(const struct cli_command *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Opens the model that is a command's only operand, or complains; *status is the exit status. */
+/* Opens the model that is a command's only operand, or complains; *status is the exit status. What
+ * is only looked at need not be a model that can be computed. */
+enum cli_opening { CLI_TO_LOOK_AT, CLI_TO_COMPUTE };
 struct ks_model *cli_open_model(const struct cli_command *self, const struct cli_list *operands,
-                                int *status);
+                                enum cli_opening opening, int *status);
 /* All of a file, or of stdin for "-". malloc'ed, NUL behind its end. NULL with *err. */
 char *cli_read_file(const char *path, size_t *len, struct ks_error *err);
 /* Flushes stdout; a full disk or closed pipe is an error like any other. */

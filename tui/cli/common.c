@@ -54,7 +54,7 @@ int cli_fail(const struct ks_error *err)
 }
 
 struct ks_model *cli_open_model(const struct cli_command *self, const struct cli_list *operands,
-                                int *status)
+                                enum cli_opening opening, int *status)
 {
     if (operands->n != 1) {
         *status =
@@ -62,7 +62,9 @@ struct ks_model *cli_open_model(const struct cli_command *self, const struct cli
         return NULL;
     }
     struct ks_error err;
-    struct ks_model *m = ks_model_open(operands->items[0], NULL, NULL, &err);
+    struct ks_model *m = opening == CLI_TO_LOOK_AT
+                             ? ks_model_peek(operands->items[0], NULL, &err)
+                             : ks_model_open(operands->items[0], NULL, NULL, &err);
     if (!m)
         *status = cli_fail(&err);
     return m;

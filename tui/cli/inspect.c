@@ -110,7 +110,8 @@ int cli_inspect(const struct cli_command *self, int argc, char **argv)
     };
     struct cli_list operands = {0};
     int status = cli_parse(self, options, argc, argv, &operands);
-    struct ks_model *m = status < 0 ? cli_open_model(self, &operands, &status) : NULL;
+    struct ks_model *m =
+        status < 0 ? cli_open_model(self, &operands, CLI_TO_LOOK_AT, &status) : NULL;
     if (m && json) {
         status = print_json(m);
     } else if (m) {

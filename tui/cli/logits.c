@@ -162,7 +162,8 @@ int cli_logits(const struct cli_command *self, int argc, char **argv)
     int status = cli_parse(self, options, argc, argv, &operands);
     if (status < 0)
         status = check(self, &w);
-    struct ks_model *m = status < 0 ? cli_open_model(self, &operands, &status) : NULL;
+    struct ks_model *m =
+        status < 0 ? cli_open_model(self, &operands, CLI_TO_COMPUTE, &status) : NULL;
     if (m)
         status = run_logits(m, &w);
     ks_model_unref(m);
