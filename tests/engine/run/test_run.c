@@ -69,8 +69,8 @@ static void add_arm(struct ks_plan *plan, const char *name, const char *regex, c
 static void add_usual_arms(struct ks_plan *plan)
 {
     add_arm(plan, "same", NULL, NULL);
-    add_arm(plan, "all", ".*", "Q8_0");
-    add_arm(plan, "layer", "blk\\.1\\.", "Q4_0");
+    add_arm(plan, "all", "attn_|ffn_(up|gate)", "Q8_0");
+    add_arm(plan, "layer", "blk\\.1\\.attn_", "Q4_0");
     add_arm(plan, "head", "^output\\.", "Q5_1");
 }
 
@@ -165,7 +165,7 @@ static void company_never_moves_a_bit(void **state)
     add_usual_arms(plan);
     const struct ks_snapshot *together = run_to_end(plan);
     plan = make_plan(2, 64);
-    add_arm(plan, "layer", "blk\\.1\\.", "Q4_0");
+    add_arm(plan, "layer", "blk\\.1\\.attn_", "Q4_0");
     const struct ks_snapshot *alone = run_to_end(plan);
     assert_same_numbers(&together->reference, &alone->reference);
     assert_same_numbers(&together->arms[2].numbers, &alone->arms[0].numbers);
