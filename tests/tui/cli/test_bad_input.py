@@ -133,7 +133,7 @@ def case_a_missing_scenario():
 
 
 def case_an_unknown_option():
-    refused(run("run", "--headles"), "--headles", "--headless")
+    refused(run("run", "--headlesss"), "--headlesss", "--headless")
 
 
 def case_an_unknown_command():
