@@ -64,7 +64,7 @@ static bool is_special(char out[KS_CELL], double x)
     return true;
 }
 
-void ks_format_digits(char out[KS_CELL], double x, int digits, bool sign)
+void ks_report_digits(char out[KS_CELL], double x, int digits, bool sign)
 {
     if (is_special(out, x))
         return;
@@ -75,26 +75,26 @@ void ks_format_digits(char out[KS_CELL], double x, int digits, bool sign)
         snprintf(out, KS_CELL, sign ? "%+.*f" : "%.*f", decimals > 0 ? decimals : 0, x);
 }
 
-void ks_format_interval(char value[KS_CELL], char half[KS_CELL], double x, double half_width)
+void ks_report_interval(char value[KS_CELL], char half[KS_CELL], double x, double half_width)
 {
     if (!isfinite(x) || !isfinite(half_width) || half_width == 0 || x == 0) {
-        ks_format_digits(value, x, 4, false);
-        ks_format_digits(half, half_width, 2, false);
+        ks_report_digits(value, x, 4, false);
+        ks_report_digits(half, half_width, 2, false);
         return;
     }
     int decimals = 1 - exponent_of(half_width, 2), most = 5 - exponent_of(x, 6);
     if (decimals > most)
         decimals = most;
     if (decimals > 8 || decimals < 0) {
-        ks_format_digits(value, x, decimals < 0 ? 4 : 3, false);
-        ks_format_digits(half, half_width, 2, false);
+        ks_report_digits(value, x, decimals < 0 ? 4 : 3, false);
+        ks_report_digits(half, half_width, 2, false);
         return;
     }
     snprintf(value, KS_CELL, "%.*f", decimals, x);
     snprintf(half, KS_CELL, "%.*f", decimals, half_width);
 }
 
-void ks_format_bytes(char out[KS_CELL], uint64_t bytes)
+void ks_report_bytes(char out[KS_CELL], uint64_t bytes)
 {
     static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
     if (bytes < 1000) {
@@ -110,7 +110,7 @@ void ks_format_bytes(char out[KS_CELL], uint64_t bytes)
     snprintf(out, KS_CELL, "%.2f %s", value, units[unit]);
 }
 
-void ks_format_count(char out[KS_CELL], uint64_t n)
+void ks_report_count(char out[KS_CELL], uint64_t n)
 {
     char digits[24];
     int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
@@ -153,7 +153,7 @@ static size_t line_length(const char *text, size_t room)
     return room;
 }
 
-int ks_format_wrapped(struct ks_buf *out, const char *text, int width, int indent,
+int ks_report_wrapped(struct ks_buf *out, const char *text, int width, int indent,
                       struct ks_error *err)
 {
     char *copy = plain(text);

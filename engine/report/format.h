@@ -24,21 +24,21 @@ const struct ks_document_facts *ks_report_document(const struct ks_facts *f, uin
 
 /* "-" for NaN, "inf"; otherwise that many digits from the first that is not 0, without an exponent
  * from 1e-7 up to 1e7. sign: a "+" before what is above 0. */
-void ks_format_digits(char out[KS_CELL], double x, int digits, bool sign);
+void ks_report_digits(char out[KS_CELL], double x, int digits, bool sign);
 /* A value and the half-width of its interval, both to the second digit of the half-width, but the
  * value to at most six digits; without a half-width the value has four. */
-void ks_format_interval(char value[KS_CELL], char half[KS_CELL], double x, double half_width);
+void ks_report_interval(char value[KS_CELL], char half[KS_CELL], double x, double half_width);
 /* Decimal units: "3.65 MB". */
-void ks_format_bytes(char out[KS_CELL], uint64_t bytes);
+void ks_report_bytes(char out[KS_CELL], uint64_t bytes);
 /* "71 732" */
-void ks_format_count(char out[KS_CELL], uint64_t n);
+void ks_report_count(char out[KS_CELL], uint64_t n);
 
 /*
  * Appends text as lines of at most width columns, each ended by a newline, broken at spaces, those
  * after the first indented. Plain ASCII: any other character becomes '?', a control character a
  * space. A word longer than a line is broken.
  */
-int ks_format_wrapped(struct ks_buf *out, const char *text, int width, int indent,
+int ks_report_wrapped(struct ks_buf *out, const char *text, int width, int indent,
                       struct ks_error *err);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "engine/report/columns.h"
 #include "engine/report/format.h"
-#include "engine/report/grid.h"
 
 #define NARROWEST 40
 
@@ -26,7 +26,7 @@ static int labelled(struct paper *p, const char *label, const char *what, struct
     struct ks_buf line = {0};
     int rc = ks_buf_printf(&line, err, "%-10s %s", label, what);
     if (rc == 0)
-        rc = ks_format_wrapped(&p->text, line.bytes, p->width, 11, err);
+        rc = ks_report_wrapped(&p->text, line.bytes, p->width, 11, err);
     ks_buf_finish(&line);
     return rc;
 }
@@ -35,7 +35,7 @@ static int print_reference(struct paper *p, const struct ks_facts *f, struct ks_
 {
     char bytes[KS_CELL];
     struct ks_buf line = {0};
-    ks_format_bytes(bytes, f->reference_bytes);
+    ks_report_bytes(bytes, f->reference_bytes);
     int rc = ks_buf_printf(&line, err, "%s (%s, %s, %.2f bits a weight)", f->reference_file,
                            f->architecture, bytes, f->reference_bits);
     if (rc == 0)
@@ -52,9 +52,9 @@ static int print_corpora(struct paper *p, const struct ks_snapshot *s, struct ks
     int rc = 0;
     for (size_t i = 0; i < f->n_corpora && rc == 0; i++)
         rc = ks_buf_printf(&line, err, "%s%s", i > 0 ? ", " : "", f->corpora[i].name);
-    ks_format_count(documents, f->documents);
-    ks_format_count(tokens, f->tokens);
-    ks_format_count(n, s->positions);
+    ks_report_count(documents, f->documents);
+    ks_report_count(tokens, f->tokens);
+    ks_report_count(n, s->positions);
     if (rc == 0)
         rc = ks_buf_printf(&line, err, ": %s document%s, %s tokens, %s positions scored", documents,
                            f->documents == 1 ? "" : "s", tokens, n);
@@ -91,7 +91,7 @@ static int print_head(struct paper *p, const struct ks_snapshot *s, struct ks_er
 {
     const char *title = "kldscope " KS_VERSION ": KL divergence of each arm from the reference, in "
                         "nats a token";
-    if (ks_format_wrapped(&p->text, title, p->width, 2, err) ||
+    if (ks_report_wrapped(&p->text, title, p->width, 2, err) ||
         ks_buf_put(&p->text, "\n", 1, err) || print_reference(p, s->facts, err))
         return -1;
     if (s->facts->scenario && labelled(p, "scenario", s->facts->scenario, err))
@@ -154,7 +154,7 @@ static void percent(char out[KS_CELL], double fraction)
         snprintf(out, KS_CELL, "%.2f", 100 * fraction);
 }
 
-static void fill_heads(const struct ks_grid *g, int top_k)
+static void fill_heads(const struct ks_columns *g, int top_k)
 {
     static const char *const heads[COLUMNS] = {
         [ARM] = "  ARM",     [BITS] = "BITS", [SIZE] = "SIZE",     [PPL] = "PPL",
@@ -163,56 +163,57 @@ static void fill_heads(const struct ks_grid *g, int top_k)
         [TOP1] = "TOP1%",
     };
     for (int c = 0; c < COLUMNS; c++)
-        snprintf(ks_grid_cell(g, 0, c), KS_CELL, "%s", heads[c] ? heads[c] : "");
-    snprintf(ks_grid_cell(g, 0, OVERLAP), KS_CELL, "OV%d%%", top_k);
+        snprintf(ks_columns_cell(g, 0, c), KS_CELL, "%s", heads[c] ? heads[c] : "");
+    snprintf(ks_columns_cell(g, 0, OVERLAP), KS_CELL, "OV%d%%", top_k);
 }
 
-static void fill_ppl(const struct ks_grid *g, int row, double ppl, double sem)
+static void fill_ppl(const struct ks_columns *g, int row, double ppl, double sem)
 {
-    ks_format_digits(ks_grid_cell(g, row, PPL), ppl, 5, false);
-    ks_format_digits(ks_grid_cell(g, row, PPL_HALF), 1.96 * sem, 2, false);
+    ks_report_digits(ks_columns_cell(g, row, PPL), ppl, 5, false);
+    ks_report_digits(ks_columns_cell(g, row, PPL_HALF), 1.96 * sem, 2, false);
 }
 
-static void fill_reference(const struct ks_grid *g, const struct ks_snapshot *s, int width)
+static void fill_reference(const struct ks_columns *g, const struct ks_snapshot *s, int width)
 {
     for (int c = 0; c < COLUMNS; c++)
-        snprintf(ks_grid_cell(g, 1, c), KS_CELL, "-");
-    name_cell(ks_grid_cell(g, 1, ARM), s->reference.nonfinite > 0 ? '!' : ' ', "reference", width);
-    snprintf(ks_grid_cell(g, 1, BITS), KS_CELL, "%.2f", s->facts->reference_bits);
-    ks_format_bytes(ks_grid_cell(g, 1, SIZE), s->facts->reference_bytes);
+        snprintf(ks_columns_cell(g, 1, c), KS_CELL, "-");
+    name_cell(ks_columns_cell(g, 1, ARM), s->reference.nonfinite > 0 ? '!' : ' ', "reference",
+              width);
+    snprintf(ks_columns_cell(g, 1, BITS), KS_CELL, "%.2f", s->facts->reference_bits);
+    ks_report_bytes(ks_columns_cell(g, 1, SIZE), s->facts->reference_bytes);
     fill_ppl(g, 1, s->reference.ppl_ref, s->reference.ppl_ref_sem);
 }
 
-static void fill_arm(const struct ks_grid *g, int row, const struct ks_arm_facts *f,
+static void fill_arm(const struct ks_columns *g, int row, const struct ks_arm_facts *f,
                      const struct ks_arm_snapshot *a, int width)
 {
     const struct ks_numbers *s = &a->numbers;
-    name_cell(ks_grid_cell(g, row, ARM), has_notes(a) ? '!' : ' ', f->name, width);
-    snprintf(ks_grid_cell(g, row, BITS), KS_CELL, "%.2f", f->bits_per_weight);
-    ks_format_bytes(ks_grid_cell(g, row, SIZE), f->bytes);
+    name_cell(ks_columns_cell(g, row, ARM), has_notes(a) ? '!' : ' ', f->name, width);
+    snprintf(ks_columns_cell(g, row, BITS), KS_CELL, "%.2f", f->bits_per_weight);
+    ks_report_bytes(ks_columns_cell(g, row, SIZE), f->bytes);
     fill_ppl(g, row, s->ppl_arm, s->ppl_arm_sem);
-    ks_format_digits(ks_grid_cell(g, row, DPPL), s->ppl_arm - s->ppl_ref, 3, true);
-    ks_format_interval(ks_grid_cell(g, row, MEAN), ks_grid_cell(g, row, MEAN_HALF), s->kld_mean,
-                       1.96 * s->kld_sem);
-    ks_format_digits(ks_grid_cell(g, row, MEDIAN), s->kld_median, 3, false);
-    ks_format_digits(ks_grid_cell(g, row, P99), s->kld_p99, 3, false);
-    ks_format_digits(ks_grid_cell(g, row, P999), s->kld_p999, 3, false);
-    ks_format_digits(ks_grid_cell(g, row, MAX), s->kld_max, 3, false);
-    percent(ks_grid_cell(g, row, TOP1), s->top1_agreement);
-    percent(ks_grid_cell(g, row, OVERLAP), s->topk_overlap);
+    ks_report_digits(ks_columns_cell(g, row, DPPL), s->ppl_arm - s->ppl_ref, 3, true);
+    ks_report_interval(ks_columns_cell(g, row, MEAN), ks_columns_cell(g, row, MEAN_HALF),
+                       s->kld_mean, 1.96 * s->kld_sem);
+    ks_report_digits(ks_columns_cell(g, row, MEDIAN), s->kld_median, 3, false);
+    ks_report_digits(ks_columns_cell(g, row, P99), s->kld_p99, 3, false);
+    ks_report_digits(ks_columns_cell(g, row, P999), s->kld_p999, 3, false);
+    ks_report_digits(ks_columns_cell(g, row, MAX), s->kld_max, 3, false);
+    percent(ks_columns_cell(g, row, TOP1), s->top1_agreement);
+    percent(ks_columns_cell(g, row, OVERLAP), s->topk_overlap);
 }
 
 static int print_arms(struct paper *p, const struct ks_snapshot *s, struct ks_error *err)
 {
-    struct ks_grid g;
-    if (ks_grid_init(&g, (int)s->facts->n_arms + 2, COLUMNS, err))
+    struct ks_columns g;
+    if (ks_columns_init(&g, (int)s->facts->n_arms + 2, COLUMNS, err))
         return -1;
     fill_heads(&g, s->facts->top_k);
     fill_reference(&g, s, p->width);
     for (size_t i = 0; i < s->facts->n_arms; i++)
         fill_arm(&g, (int)i + 2, &s->facts->arms[i], &s->arms[i], p->width);
-    int rc = ks_grid_print(&g, p->width, drops, sizeof drops / sizeof drops[0], &p->text, err);
-    ks_grid_finish(&g);
+    int rc = ks_columns_print(&g, p->width, drops, sizeof drops / sizeof drops[0], &p->text, err);
+    ks_columns_finish(&g);
     return rc;
 }
 
@@ -224,34 +225,34 @@ static int print_by_corpus(struct paper *p, const struct ks_snapshot *s, struct 
     int n = (int)f->n_corpora, rc = 0;
     if (n < 2)
         return 0;
-    struct ks_grid g;
-    if (ks_grid_init(&g, (int)f->n_arms + 1, n + 1, err))
+    struct ks_columns g;
+    if (ks_columns_init(&g, (int)f->n_arms + 1, n + 1, err))
         return -1;
     int *last_first = calloc((size_t)n, sizeof *last_first);
     if (!last_first) {
         rc = ks_fail_memory(err, (size_t)n * sizeof *last_first, "a table's columns");
         goto out;
     }
-    snprintf(ks_grid_cell(&g, 0, 0), KS_CELL, "  mean KLD by corpus");
+    snprintf(ks_columns_cell(&g, 0, 0), KS_CELL, "  mean KLD by corpus");
     for (int c = 0; c < n; c++) {
         last_first[c] = n - c;
         char name[KS_CELL];
         name_cell(name, ' ', f->corpora[c].name, p->width);
-        snprintf(ks_grid_cell(&g, 0, c + 1), KS_CELL, "%s", name + 2);
+        snprintf(ks_columns_cell(&g, 0, c + 1), KS_CELL, "%s", name + 2);
     }
     for (int a = 0; a < (int)f->n_arms; a++) {
-        name_cell(ks_grid_cell(&g, a + 1, 0), ' ', f->arms[a].name, p->width);
+        name_cell(ks_columns_cell(&g, a + 1, 0), ' ', f->arms[a].name, p->width);
         const struct ks_corpus_numbers *numbers = s->arms[a].numbers.corpora;
         for (int c = 0; c < n; c++)
-            ks_format_digits(ks_grid_cell(&g, a + 1, c + 1), numbers ? numbers[c].kld_mean : NAN, 3,
-                             false);
+            ks_report_digits(ks_columns_cell(&g, a + 1, c + 1), numbers ? numbers[c].kld_mean : NAN,
+                             3, false);
     }
     rc = ks_buf_put(&p->text, "\n", 1, err);
     if (rc == 0)
-        rc = ks_grid_print(&g, p->width, last_first, n, &p->text, err);
+        rc = ks_columns_print(&g, p->width, last_first, n, &p->text, err);
 out:
     free(last_first);
-    ks_grid_finish(&g);
+    ks_columns_finish(&g);
     return rc;
 }
 
@@ -267,7 +268,7 @@ static int note(struct paper *p, struct ks_error *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    return ks_format_wrapped(&p->text, line, p->width, 2, err);
+    return ks_report_wrapped(&p->text, line, p->width, 2, err);
 }
 
 static const char *positions(size_t n)
@@ -280,8 +281,8 @@ static int note_nonfinite(struct paper *p, const struct ks_facts *f, const char 
 {
     const struct ks_document_facts *d = ks_report_document(f, s->first_nonfinite_document);
     char count[KS_CELL], n[KS_CELL], line[16] = "";
-    ks_format_count(count, s->nonfinite);
-    ks_format_count(n, s->n);
+    ks_report_count(count, s->nonfinite);
+    ks_report_count(n, s->n);
     if (d && d->line > 0)
         snprintf(line, sizeof line, ":%u", d->line);
     return note(p, err,
@@ -297,13 +298,13 @@ static int note_arm(struct paper *p, const struct ks_facts *f, const struct ks_a
     char count[KS_CELL];
     if (a->state == KS_ARM_FAILED && note(p, err, "! %s failed: %s", arm->name, a->why))
         return -1;
-    ks_format_count(count, a->numbers.n);
+    ks_report_count(count, a->numbers.n);
     if (a->state == KS_ARM_DROPPED && note(p, err, "! %s dropped after %s %s: %s", arm->name, count,
                                            positions(a->numbers.n), a->why))
         return -1;
     if (a->numbers.nonfinite > 0 && note_nonfinite(p, f, arm->name, &a->numbers, err))
         return -1;
-    ks_format_count(count, a->numbers.infinite);
+    ks_report_count(count, a->numbers.infinite);
     if (a->numbers.infinite > 0 &&
         note(p, err,
              "! %s: infinite KLD at %s %s, where the arm gives a logit of -inf to a token that the "

@@ -101,7 +101,7 @@ static void digits_are_significant_ones(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[KS_CELL];
-        ks_format_digits(text, cases[i].x, cases[i].digits, cases[i].sign);
+        ks_report_digits(text, cases[i].x, cases[i].digits, cases[i].sign);
         assert_string_equal(text, cases[i].wanted);
     }
 }
@@ -124,7 +124,7 @@ static void a_value_stops_where_its_interval_does(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char value[KS_CELL], half[KS_CELL];
-        ks_format_interval(value, half, cases[i].x, cases[i].half);
+        ks_report_interval(value, half, cases[i].x, cases[i].half);
         assert_string_equal(value, cases[i].value);
         assert_string_equal(half, cases[i].width);
     }
@@ -134,19 +134,19 @@ static void sizes_are_decimal_and_counts_are_grouped(void **state)
 {
     (void)state;
     char text[KS_CELL];
-    ks_format_bytes(text, 999);
+    ks_report_bytes(text, 999);
     assert_string_equal(text, "999 B");
-    ks_format_bytes(text, 3645952);
+    ks_report_bytes(text, 3645952);
     assert_string_equal(text, "3.65 MB");
-    ks_format_bytes(text, 999996000);
+    ks_report_bytes(text, 999996000);
     assert_string_equal(text, "1.00 GB");
-    ks_format_bytes(text, UINT64_MAX);
+    ks_report_bytes(text, UINT64_MAX);
     assert_string_equal(text, "18.45 EB");
-    ks_format_count(text, 71732);
+    ks_report_count(text, 71732);
     assert_string_equal(text, "71 732");
-    ks_format_count(text, UINT64_MAX);
+    ks_report_count(text, UINT64_MAX);
     assert_string_equal(text, "18 446 744 073 709 551 615");
-    ks_format_count(text, 100);
+    ks_report_count(text, 100);
     assert_string_equal(text, "100");
 }
 

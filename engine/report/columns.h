@@ -9,18 +9,18 @@
 
 /* Row 0 is the head. Column 0 is text and stays; the others are right-aligned and may be dropped.
  */
-struct ks_grid {
+struct ks_columns {
     int rows, columns;
     char (*cells)[KS_CELL]; /* (rows, columns), "" at first */
 };
 
-int ks_grid_init(struct ks_grid *g, int rows, int columns, struct ks_error *err);
-void ks_grid_finish(struct ks_grid *g); /* accepts a zeroed one */
-char *ks_grid_cell(const struct ks_grid *g, int row, int column);
+int ks_columns_init(struct ks_columns *g, int rows, int columns, struct ks_error *err);
+void ks_columns_finish(struct ks_columns *g); /* accepts a zeroed one */
+char *ks_columns_cell(const struct ks_columns *g, int row, int column);
 
 /* Appends the grid with a rule under its head, without the first so many columns of drops[n_drops]
  * that it takes to stay within width. */
-int ks_grid_print(const struct ks_grid *g, int width, const int *drops, int n_drops,
-                  struct ks_buf *out, struct ks_error *err);
+int ks_columns_print(const struct ks_columns *g, int width, const int *drops, int n_drops,
+                     struct ks_buf *out, struct ks_error *err);
 
 #endif

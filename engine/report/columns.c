@@ -1,4 +1,4 @@
-#include "engine/report/grid.h"
+#include "engine/report/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +11,23 @@ struct lane {
     bool dropped;
 };
 
-int ks_grid_init(struct ks_grid *g, int rows, int columns, struct ks_error *err)
+int ks_columns_init(struct ks_columns *g, int rows, int columns, struct ks_error *err)
 {
     size_t n = (size_t)rows * (size_t)columns;
     char(*cells)[KS_CELL] = calloc(n, sizeof *cells);
     if (!cells)
         return ks_fail_memory(err, n * sizeof *cells, "a table");
-    *g = (struct ks_grid){rows, columns, cells};
+    *g = (struct ks_columns){rows, columns, cells};
     return 0;
 }
 
-void ks_grid_finish(struct ks_grid *g)
+void ks_columns_finish(struct ks_columns *g)
 {
     free(g->cells);
-    *g = (struct ks_grid){0};
+    *g = (struct ks_columns){0};
 }
 
-char *ks_grid_cell(const struct ks_grid *g, int row, int column)
+char *ks_columns_cell(const struct ks_columns *g, int row, int column)
 {
     return g->cells[row * g->columns + column];
 }
@@ -44,11 +44,11 @@ static bool has_digits(const char *text)
 }
 
 /* Where the head or a word is wider than the numbers, those keep to its right. */
-static void measure(const struct ks_grid *g, int column, struct lane *lane)
+static void measure(const struct ks_columns *g, int column, struct lane *lane)
 {
     *lane = (struct lane){0};
     for (int r = 1; r < g->rows; r++) {
-        const char *text = ks_grid_cell(g, r, column);
+        const char *text = ks_columns_cell(g, r, column);
         if (column > 0 && !has_digits(text))
             continue;
         int left = column == 0 ? (int)strlen(text) : before_point(text);
@@ -57,13 +57,13 @@ static void measure(const struct ks_grid *g, int column, struct lane *lane)
         lane->right = right > lane->right ? right : lane->right;
     }
     for (int r = 0; r < g->rows; r++) {
-        int len = (int)strlen(ks_grid_cell(g, r, column));
+        int len = (int)strlen(ks_columns_cell(g, r, column));
         if (len > lane->left + lane->right)
             lane->left = len - lane->right;
     }
 }
 
-static int total_width(const struct ks_grid *g, const struct lane *lanes)
+static int total_width(const struct ks_columns *g, const struct lane *lanes)
 {
     int width = 0;
     for (int c = 0; c < g->columns; c++) {
@@ -73,14 +73,14 @@ static int total_width(const struct ks_grid *g, const struct lane *lanes)
     return width;
 }
 
-static int print_row(const struct ks_grid *g, int row, const struct lane *lanes, struct ks_buf *out,
-                     struct ks_error *err)
+static int print_row(const struct ks_columns *g, int row, const struct lane *lanes,
+                     struct ks_buf *out, struct ks_error *err)
 {
     int owed = 0; /* blanks, written only before what follows, so that no line ends in them */
     for (int c = 0; c < g->columns; c++) {
         if (lanes[c].dropped)
             continue;
-        const char *text = ks_grid_cell(g, row, c);
+        const char *text = ks_columns_cell(g, row, c);
         int len = (int)strlen(text), room = lanes[c].left + lanes[c].right;
         int before = c == 0                          ? 0
                      : row == 0 || !has_digits(text) ? room - len
@@ -105,8 +105,8 @@ static int print_rule(int width, struct ks_buf *out, struct ks_error *err)
     return ks_buf_put(out, "\n", 1, err);
 }
 
-int ks_grid_print(const struct ks_grid *g, int width, const int *drops, int n_drops,
-                  struct ks_buf *out, struct ks_error *err)
+int ks_columns_print(const struct ks_columns *g, int width, const int *drops, int n_drops,
+                     struct ks_buf *out, struct ks_error *err)
 {
     struct lane *lanes = calloc((size_t)g->columns, sizeof *lanes);
     if (!lanes)
