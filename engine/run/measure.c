@@ -29,6 +29,7 @@ struct measure {
     int32_t *ids, *targets, *offsets; /* (max_rows) */
     size_t *rows;                     /* (max_rows) scored rows */
     size_t *starts;                   /* (max_windows + 1) */
+    size_t *firsts;                   /* (max_windows) first scored row of each */
     size_t n_windows, n_rows, n_scored;
     struct ks_ref_row *ref;       /* (max_rows) */
     struct ks_arm_row **arms;     /* (lanes) of (max_rows), NULL for the reference */
@@ -74,13 +75,14 @@ static int make_rows(struct measure *m, struct ks_error *err)
     m->offsets = calloc(n, sizeof *m->offsets);
     m->rows = calloc(n, sizeof *m->rows);
     m->starts = calloc(m->max_windows + 1, sizeof *m->starts);
+    m->firsts = calloc(m->max_windows, sizeof *m->firsts);
     m->ref = calloc(n, sizeof *m->ref);
     m->arms = calloc(lanes, sizeof *m->arms);
     m->net_arms = calloc(lanes, sizeof *m->net_arms);
     m->nets = calloc(lanes, sizeof *m->nets);
     m->lane_of = calloc(lanes, sizeof *m->lane_of);
-    if (!m->ids || !m->targets || !m->offsets || !m->rows || !m->starts || !m->ref || !m->arms ||
-        !m->net_arms || !m->nets || !m->lane_of)
+    if (!m->ids || !m->targets || !m->offsets || !m->rows || !m->starts || !m->firsts || !m->ref ||
+        !m->arms || !m->net_arms || !m->nets || !m->lane_of)
         return ks_fail_memory(err, n * sizeof *m->ref, "a batch");
     for (size_t i = 1; i < lanes; i++) {
         m->arms[i] = calloc(n, sizeof **m->arms);
@@ -116,6 +118,7 @@ static void measure_finish(struct measure *m)
     free(m->offsets);
     free(m->rows);
     free(m->starts);
+    free(m->firsts);
     free(m->ref);
     for (size_t i = 0; i < m->run->n_lanes; i++) {
         struct ks_lane *lane = &m->run->lanes[i];
@@ -183,6 +186,7 @@ static void add_window(struct measure *m, const struct ks_window *w)
         m->offsets[m->n_scored++] = (int32_t)(w->start + row);
     }
     m->n_rows += w->rows;
+    m->firsts[m->n_windows] = w->first;
     m->starts[++m->n_windows] = m->n_rows;
 }
 
@@ -201,7 +205,8 @@ static void fill_batch(struct measure *m, size_t next, size_t rows)
 
 static int compute_batch(struct measure *m, struct ks_error *err)
 {
-    struct ks_batch batch = {.ids = m->ids, .starts = m->starts, .n_sequences = m->n_windows};
+    struct ks_batch batch = {
+        .ids = m->ids, .starts = m->starts, .n_sequences = m->n_windows, .firsts = m->firsts};
     struct ks_tree_rows scored = {.rows = m->rows, .n = m->n_scored};
     if (ks_tree_run(m->tree, &batch, &scored, m->hidden, err))
         return -1;

@@ -200,18 +200,30 @@ size_t ks_tree_layers_unshared(const struct ks_tree *t)
     return n;
 }
 
-static double layer_flops(const struct ks_hparams *h, const struct ks_net_layer *l,
-                          const struct ks_batch *batch)
+/* Rows of a sequence from `first` on are computed whole; those before serve as keys and values. */
+static double sequence_flops(const struct ks_hparams *h, const struct ks_net_layer *l, double n,
+                             double first)
 {
-    const struct ks_matrix *m[] = {&l->attn_q,   &l->attn_k, &l->attn_v,  &l->attn_output,
-                                   &l->ffn_gate, &l->ffn_up, &l->ffn_down};
-    double rows = (double)batch->starts[batch->n_sequences], flops = 0;
-    for (size_t i = 0; i < sizeof m / sizeof *m; i++)
-        flops += 2 * rows * (double)m[i]->rows * (double)m[i]->cols;
-    for (size_t s = 0; s < batch->n_sequences; s++) {
-        double n = (double)(batch->starts[s + 1] - batch->starts[s]);
-        flops += h->heads * (double)(h->head_dim + h->head_dim_v) * n * (n + 1);
-    }
+    const struct ks_matrix *kv[] = {&l->attn_k, &l->attn_v};
+    const struct ks_matrix *wanted[] = {&l->attn_q, &l->attn_output, &l->ffn_gate, &l->ffn_up,
+                                        &l->ffn_down};
+    double flops = 0;
+    for (size_t i = 0; i < sizeof kv / sizeof *kv; i++)
+        flops += 2 * n * (double)kv[i]->rows * (double)kv[i]->cols;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        flops += 2 * (n - first) * (double)wanted[i]->rows * (double)wanted[i]->cols;
+    double pairs = (n * (n + 1) - first * (first + 1)) / 2; /* of a query and a key it sees */
+    return flops + 2 * pairs * h->heads * (double)(h->head_dim + h->head_dim_v);
+}
+
+static double layer_flops(const struct ks_net *net, int layer, const struct ks_batch *batch)
+{
+    bool last = layer + 1 == (int)net->hparams->layers;
+    double flops = 0;
+    for (size_t s = 0; s < batch->n_sequences; s++)
+        flops += sequence_flops(net->hparams, &net->layers[layer],
+                                (double)(batch->starts[s + 1] - batch->starts[s]),
+                                last && batch->firsts ? (double)batch->firsts[s] : 0);
     return flops;
 }
 
@@ -221,7 +233,7 @@ static double node_flops(const struct ks_tree *t, const struct node *node,
     const struct ks_net *net = t->nets[node->net].net;
     double flops = 0;
     for (int stage = node->first < 0 ? 0 : node->first; stage < node->end; stage++)
-        flops += layer_flops(net->hparams, &net->layers[stage], batch);
+        flops += layer_flops(net, stage, batch);
     for (size_t i = 0; i < node->n_children; i++)
         flops += node_flops(t, &node->children[i], batch);
     return flops;
