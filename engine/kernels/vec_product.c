@@ -15,6 +15,29 @@
 #define FOR_EACH_SIZE(F) F(1) F(2) F(3) F(4) F(5) F(6)
 #endif
 
+/* Below, m rows and `vectors` vectors of outputs are constants at each call, so that every loop
+ * over them unrolls and sum lives in registers. The last vector may hold fewer outputs than lanes.
+ */
+KS_INLINE size_t lanes_of(const struct ks_product *p, int v, int vectors)
+{
+    return v == vectors - 1 ? p->n - (size_t)v * KS_VF : KS_VF;
+}
+
+/* Starts the chains. y is fetched while they run, or their end would wait for it. */
+KS_INLINE void begin(const struct ks_product *p, int m, int vectors, ks_vf sum[TOKENS][2])
+{
+    ks_vf zero = ks_vf_set(0.0f);
+#pragma GCC unroll 16
+    for (int i = 0; i < m; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) {
+            const float *y = p->y + (size_t)i * p->ldy + v * KS_VF;
+            sum[i][v] = p->resume ? ks_vf_load_part(y, lanes_of(p, v, vectors), zero) : zero;
+            __builtin_prefetch(y, 1);
+        }
+    }
+}
+
 /* Row i goes on for i steps. */
 KS_INLINE void climb(const float *x, size_t ldx, const float *b, int m, int vectors,
                      ks_vf sum[TOKENS][2])
@@ -31,32 +54,25 @@ KS_INLINE void climb(const float *x, size_t ldx, const float *b, int m, int vect
     }
 }
 
-/* m rows of x from p->x on, n outputs in `vectors` vectors of which the last may be partial. m and
- * vectors are constants at each call, so that every loop over them unrolls. */
-KS_INLINE void block(const struct ks_product *p, int m, int vectors)
+KS_INLINE void finish(const struct ks_product *p, int m, int vectors, ks_vf sum[TOKENS][2])
 {
-    ks_vf sum[TOKENS][2];
-    const float *x = p->x, *b = p->b;
-    float *y = p->y;
-    size_t ldx = p->ldx, ldy = p->ldy, last = p->n - (size_t)(vectors - 1) * KS_VF;
-#pragma GCC unroll 16
-    for (int i = 0; i < m; i++) {
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++) {
-            const float *at = y + (size_t)i * ldy + v * KS_VF;
-            size_t n = v == vectors - 1 ? last : KS_VF;
-            sum[i][v] = p->resume ? ks_vf_load_part(at, n, ks_vf_set(0.0f)) : ks_vf_set(0.0f);
-        }
-    }
-    /* y is fetched while the chains run, or their end would wait for it. */
 #pragma GCC unroll 16
     for (int i = 0; i < m; i++) {
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++)
-            __builtin_prefetch(y + (size_t)i * ldy + v * KS_VF, 1);
+            ks_vf_store_part(p->y + (size_t)i * p->ldy + v * KS_VF, lanes_of(p, v, vectors),
+                             sum[i][v]);
     }
-    for (size_t k = 0; k < p->k; k++, b += KS_PANEL) {
-        ks_vf w[2];
+}
+
+KS_INLINE void block(const struct ks_product *product, int m, int vectors)
+{
+    const struct ks_product p = *product; /* a copy, which no store to y can change */
+    ks_vf sum[TOKENS][2], w[2];
+    const float *x = p.x, *b = p.b;
+    size_t ldx = p.ldx, n_k = p.k;
+    begin(&p, m, vectors, sum);
+    for (size_t k = 0; k < n_k; k++, b += KS_PANEL) {
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++)
             w[v] = ks_vf_load(b + v * KS_VF);
@@ -68,15 +84,9 @@ KS_INLINE void block(const struct ks_product *p, int m, int vectors)
                 sum[i][v] = ks_vf_fma(a, w[v], sum[i][v]);
         }
     }
-    if (p->stairs)
-        climb(x + p->k, ldx, b, m, vectors, sum);
-#pragma GCC unroll 16
-    for (int i = 0; i < m; i++) {
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++)
-            ks_vf_store_part(y + (size_t)i * ldy + v * KS_VF, v == vectors - 1 ? last : KS_VF,
-                             sum[i][v]);
-    }
+    if (p.stairs)
+        climb(x + n_k, ldx, b, m, vectors, sum);
+    finish(&p, m, vectors, sum);
 }
 
 #define DEFINE_SIZE(m)                                                                             \
