@@ -5,11 +5,19 @@ _Static_assert((int)KS_PARSE_SPECIAL == (int)KS_TOKENIZE_SPECIAL &&
                    (int)KS_ADD_SPECIAL == (int)KS_TOKENIZE_ADD,
                "the public flags are the tokenizer's");
 
+static struct ks_tokenizer *create(const struct ks_model *m, const char *pre, struct ks_error *err)
+{
+    struct ks_tokenizer *t = ks_tokenizer_create(m->gguf, pre, err);
+    if (!t)
+        ks_fail_prefix(err, "%s", m->shown);
+    return t;
+}
+
 const struct ks_tokenizer *ks_model_tokenizer(struct ks_model *m, struct ks_error *err)
 {
     pthread_mutex_lock(&m->lock);
     if (!m->tokenizer)
-        m->tokenizer = ks_tokenizer_create(m->gguf, NULL, err);
+        m->tokenizer = create(m, NULL, err);
     const struct ks_tokenizer *t = m->tokenizer;
     pthread_mutex_unlock(&m->lock);
     return t;
@@ -21,7 +29,7 @@ int ks_model_tokenize(struct ks_model *m, const char *pre, const char *text, siz
     struct ks_tokenizer *own = NULL;
     const struct ks_tokenizer *t;
     if (pre)
-        t = own = ks_tokenizer_create(m->gguf, pre, err);
+        t = own = create(m, pre, err);
     else
         t = ks_model_tokenizer(m, err);
     if (!t)
