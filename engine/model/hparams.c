@@ -66,9 +66,9 @@ struct reader {
     struct ks_hparams *h;
 };
 
-static const char *key_of(const struct reader *r, const char *suffix, char key[128])
+static const char *key_of(const struct reader *r, const char *suffix, char key[256])
 {
-    snprintf(key, 128, "%s.%s", r->h->architecture, suffix);
+    snprintf(key, 256, "%s.%s", r->h->architecture, suffix);
     return key;
 }
 
@@ -102,7 +102,7 @@ static int read_whole(const struct reader *r, const struct field *f, const char 
 
 static int read_field(const struct reader *r, const struct field *f, struct ks_error *err)
 {
-    char key[128];
+    char key[256];
     key_of(r, f->key, key);
     int found = f->real ? read_real(r, f, key, err) : read_whole(r, f, key, err);
     if (found == 0 && f->required)
@@ -141,7 +141,7 @@ static int check_architecture(const struct reader *r, const struct ks_arch **arc
 /* A count that would change the computation in a way that no description here covers. */
 static int refuse_experts(const struct reader *r, struct ks_error *err)
 {
-    char key[128];
+    char key[256];
     uint32_t experts = 0;
     if (ks_gguf_get_u32(r->gguf, key_of(r, "expert_count", key), &experts, err) < 0)
         return -1;
@@ -183,7 +183,7 @@ static int read_rope_type(const struct reader *r, struct ks_error *err)
         [KS_ROPE_SCALING_LINEAR] = "linear",
         [KS_ROPE_SCALING_YARN] = "yarn",
     };
-    char key[128];
+    char key[256];
     struct ks_str type;
     /* A factor without a type means linear: the type is the younger key. */
     r->h->rope_scaling = KS_ROPE_SCALING_LINEAR;
@@ -242,7 +242,7 @@ static int check_vocab(const struct reader *r, struct ks_error *err)
         return ks_fail(err, KS_BAD_INPUT,
                        "%s: tokenizer.ggml.tokens has %llu tokens, but token_embd.weight %u rows",
                        r->file, (unsigned long long)tokens->array.count, r->h->vocab);
-    char key[128];
+    char key[256];
     uint32_t said = r->h->vocab;
     if (ks_gguf_get_u32(r->gguf, key_of(r, "vocab_size", key), &said, err) < 0)
         return -1;

@@ -65,7 +65,7 @@ static int skip_byte_order_mark(struct ks_source *s, const char *shown, struct k
 int ks_source_read(const char *path, const char *shown, struct ks_source *out, struct ks_error *err)
 {
     struct ks_source s = {0};
-    size_t size;
+    size_t size = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
     if (fd < 0)
         return ks_fail_errno(err, "%s", shown);
