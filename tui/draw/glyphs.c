@@ -25,8 +25,9 @@ static const struct ks_glyphs utf8 = {
         },
     .bar = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"},
     .bars = 9,
-    .spark = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"},
-    .sparks = 8,
+    .spark = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586",
+              "\u2587"}, /* never full, so that rows stay apart */
+    .sparks = 7,
     .plus_minus = "\u00b1",
     .delta = "\u0394",
 };

@@ -6,6 +6,7 @@
 
 #define MARKS         3 /* columns before the name: selection, state, a space */
 #define NAME_MAX      24
+#define TREND_USEFUL  20
 #define TREND_COMFORT 40
 #define TREND_MAX     96
 #define GAP_MAX       3
@@ -276,15 +277,26 @@ size_t ks_column_index(const char *label)
     return i;
 }
 
+/* Columns that come after the trend in importance stay only where it is of use. */
+static int least_trend(const bool *stays, const struct ks_column *trend)
+{
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        if (stays[i] && table[i].keep < trend->keep)
+            return TREND_USEFUL;
+    }
+    return trend->columns;
+}
+
 /* The width of the columns that stay, with gaps of one; *n: how many. */
-static int total_width(const bool *stays, int name_columns, size_t *n)
+static int total_width(const bool *stays, size_t *n)
 {
     int width = MARKS;
     *n = 0;
     for (size_t i = 0; i < N_COLUMNS; i++) {
         if (!stays[i])
             continue;
-        width += table[i].kind == KS_COLUMN_NAME ? name_columns : table[i].columns;
+        bool trend = table[i].kind == KS_COLUMN_TREND;
+        width += trend ? least_trend(stays, &table[i]) : table[i].columns;
         width += *n > 0;
         ++*n;
     }
@@ -350,12 +362,11 @@ struct ks_columns_fit ks_columns_fit(int width, int longest_name)
         stays[i] = true;
     if (longest_name > NAME_MAX)
         longest_name = NAME_MAX;
-    int name_columns = table[0].columns;
     size_t n;
-    int total = total_width(stays, name_columns, &n);
+    int total = total_width(stays, &n);
     while (n > 1 && total > width) {
         drop_least(stays);
-        total = total_width(stays, name_columns, &n);
+        total = total_width(stays, &n);
     }
 
     struct ks_columns_fit fit = {0};
@@ -363,7 +374,8 @@ struct ks_columns_fit ks_columns_fit(int width, int longest_name)
         if (!stays[i])
             continue;
         fit.column[fit.n] = i;
-        fit.columns[fit.n] = table[i].columns;
+        bool trend = table[i].kind == KS_COLUMN_TREND;
+        fit.columns[fit.n] = trend ? least_trend(stays, &table[i]) : table[i].columns;
         fit.n++;
     }
     if (total > width)

@@ -138,6 +138,18 @@ static void set_colours(struct ks_term *t)
     t->default_colours = use_default_colors() == OK;
 }
 
+static int take_screen(struct ks_term *t, const struct ks_reset *reset, struct ks_error *err)
+{
+    fflush(stdout);
+    ks_signals_on_crash(reset);
+    t->screen = newterm(NULL, stdout, stdin);
+    if (t->screen)
+        return 0;
+    ks_signals_on_crash(NULL);
+    return ks_fail(err, KS_BAD_INPUT,
+                   "curses cannot open the terminal TERM=%s; run with --headless", getenv("TERM"));
+}
+
 struct ks_term *ks_term_open(bool mouse, const char *theme_name, struct ks_error *err)
 {
     const struct ks_theme *theme = wanted_theme(theme_name, err);
@@ -152,15 +164,8 @@ struct ks_term *ks_term_open(bool mouse, const char *theme_name, struct ks_error
         goto failed;
     }
     *t = (struct ks_term){.theme = theme, .mouse = mouse, .row = row};
-    fflush(stdout);
-    ks_signals_on_crash(&reset);
-    t->screen = newterm(NULL, stdout, stdin);
-    if (!t->screen) {
-        ks_signals_on_crash(NULL);
-        ks_fail(err, KS_BAD_INPUT, "curses cannot open the terminal TERM=%s; run with --headless",
-                getenv("TERM"));
+    if (take_screen(t, &reset, err))
         goto failed;
-    }
     set_modes(t);
     set_colours(t);
     getmaxyx(stdscr, t->height, t->width);
@@ -389,34 +394,24 @@ int ks_term_show(struct ks_term *t, const struct ks_grid *g, int x, int y, struc
 
 static uint32_t key_of(wint_t code)
 {
-    switch (code) {
-    case KEY_UP:
-        return KS_KEY_UP;
-    case KEY_DOWN:
-        return KS_KEY_DOWN;
-    case KEY_LEFT:
-        return KS_KEY_LEFT;
-    case KEY_RIGHT:
-        return KS_KEY_RIGHT;
-    case KEY_PPAGE:
-        return KS_KEY_PAGE_UP;
-    case KEY_NPAGE:
-        return KS_KEY_PAGE_DOWN;
-    case KEY_HOME:
-        return KS_KEY_HOME;
-    case KEY_END:
-        return KS_KEY_END;
-    case KEY_BTAB:
-        return KS_KEY_BACK_TAB;
-    case KEY_BACKSPACE:
-        return KS_KEY_BACKSPACE;
-    case KEY_ENTER:
-        return KS_KEY_ENTER;
-    default:
-        if (code >= KEY_F(1) && code <= KEY_F(12))
-            return KS_KEY_F1 + (uint32_t)(code - KEY_F(1));
-        return KS_KEY_NONE;
+    static const struct {
+        wint_t code;
+        uint32_t key;
+    } keys[] = {
+        {KEY_UP, KS_KEY_UP},         {KEY_DOWN, KS_KEY_DOWN},
+        {KEY_LEFT, KS_KEY_LEFT},     {KEY_RIGHT, KS_KEY_RIGHT},
+        {KEY_PPAGE, KS_KEY_PAGE_UP}, {KEY_NPAGE, KS_KEY_PAGE_DOWN},
+        {KEY_HOME, KS_KEY_HOME},     {KEY_END, KS_KEY_END},
+        {KEY_BTAB, KS_KEY_BACK_TAB}, {KEY_BACKSPACE, KS_KEY_BACKSPACE},
+        {KEY_ENTER, KS_KEY_ENTER},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i].code == code)
+            return keys[i].key;
     }
+    if (code >= KEY_F(1) && code <= KEY_F(12))
+        return KS_KEY_F1 + (uint32_t)(code - KEY_F(1));
+    return KS_KEY_NONE;
 }
 
 static uint32_t key_of_character(wint_t c)
