@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
-#include "lua/check.h"
-#include "lua/frozen.h"
-#include "lua/hooks.h"
-#include "lua/params.h"
-#include "lua/sandbox.h"
-#include "lua/script_limits.h"
+#include "lua/check/check.h"
+#include "lua/check/frozen.h"
+#include "lua/hooks/hooks.h"
+#include "lua/script/limits.h"
+#include "lua/script/sandbox.h"
+#include "lua/words/params.h"
 
 #define MAX_FILE_BYTES  (16u << 20)
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"

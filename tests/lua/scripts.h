@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lua/scenario.h"
-#include "lua/script_limits.h"
+#include "lua/script/limits.h"
 #include "tests/testing.h"
 
 struct folder {

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "lua/script_thread.h"
+#include "lua/script/thread.h"
 
 /* What a thread owns here: jobs read what to do from it. */
 struct owner {

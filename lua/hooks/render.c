@@ -1,0 +1,97 @@
+#include "lua/hooks/render.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/check/check.h"
+#include "lua/script/sandbox.h"
+
+static int copy_messages(struct ks_render_job *job, const struct ks_message *messages, size_t n,
+                         struct ks_error *err)
+{
+    job->messages = calloc(n + 1, sizeof *job->messages);
+    if (!job->messages)
+        return ks_fail_memory(err, (n + 1) * sizeof *job->messages, "a chat's messages");
+    for (; job->n < n; job->n++) {
+        struct ks_message *m = &job->messages[job->n];
+        m->role = strdup(messages[job->n].role);
+        m->content = strdup(messages[job->n].content);
+        if (!m->role || !m->content) {
+            job->n++; /* so that half of it is freed too */
+            return ks_fail_memory(err, strlen(messages[job->n - 1].content), "a chat's message");
+        }
+    }
+    return 0;
+}
+
+static void push_messages(lua_State *L, const struct ks_render_job *job)
+{
+    lua_createtable(L, (int)job->n, 0);
+    for (size_t i = 0; i < job->n; i++) {
+        lua_createtable(L, 0, 2);
+        lua_pushstring(L, job->messages[i].role);
+        lua_setfield(L, -2, "role");
+        lua_pushstring(L, job->messages[i].content);
+        lua_setfield(L, -2, "content");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
+static int call_function(lua_State *L)
+{
+    struct ks_render_job *job = &ks_script_of(L)->render;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, job->function);
+    push_messages(L, job);
+    lua_call(L, 1, 1);
+    if (lua_type(L, -1) != LUA_TSTRING)
+        ks_word_fail(L, KS_BAD_INPUT, "render must return a string, found %s", ks_word_show(L, -1));
+    const char *text = lua_tolstring(L, -1, &job->len);
+    char *copy = malloc(job->len + 1);
+    if (!copy)
+        ks_word_fail(L, KS_NO_MEMORY, "out of memory: %zu bytes for a rendered chat", job->len);
+    job->text = memcpy(copy, text, job->len + 1);
+    return 0;
+}
+
+static void render_job(void *owner)
+{
+    struct ks_script *s = owner;
+    s->failed = ks_sandbox_protect(s, call_function, s->limits.hook_steps) != 0;
+}
+
+/* Takes the job's text out, or says why there is none. */
+static char *finish(struct ks_script *s, size_t *len, struct ks_error *err)
+{
+    char *text = s->render.text;
+    s->render.text = NULL;
+    if (s->failed)
+        *err = s->error;
+    else
+        *len = s->render.len;
+    ks_script_clear_render(s);
+    return text;
+}
+
+char *ks_render(void *ctx, const struct ks_message *messages, size_t n, size_t *len,
+                struct ks_error *err)
+{
+    struct ks_renderer *r = ctx;
+    struct ks_script *s = *r->script;
+    if (!s) {
+        ks_fail(err, KS_BAD_INPUT, "%s: render was abandoned before", r->where);
+        return NULL;
+    }
+    int limit_ms = s->limits.hook_ms;
+    s->render.function = r->function;
+    if (copy_messages(&s->render, messages, n, err) != 0) {
+        ks_script_clear_render(s);
+        return NULL;
+    }
+    if (!ks_script_thread_run(s->thread, render_job, limit_ms)) {
+        *r->script = NULL;
+        ks_fail(err, KS_BAD_INPUT, "%s: render did not return within %g s", r->where,
+                limit_ms / 1000.0);
+        return NULL;
+    }
+    return finish(s, len, err);
+}
