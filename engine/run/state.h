@@ -17,11 +17,11 @@
 
 #include "engine/engine.h"
 #include "engine/ruler/tally.h"
-#include "engine/run/arms.h"
-#include "engine/run/board.h"
-#include "engine/run/score.h"
-#include "engine/run/store.h"
-#include "engine/run/tree.h"
+#include "engine/run/arms/arms.h"
+#include "engine/run/arms/score.h"
+#include "engine/run/arms/store.h"
+#include "engine/run/arms/tree.h"
+#include "engine/run/board/board.h"
 #include "engine/run/windows.h"
 #include "engine/text/corpus.h"
 

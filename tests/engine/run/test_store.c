@@ -5,7 +5,7 @@
 
 #include "engine/quant/decode.h"
 #include "engine/quant/encode.h"
-#include "engine/run/store.h"
+#include "engine/run/arms/store.h"
 
 #define ROWS 300
 #define COLS 512

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "engine/run/tree.h"
+#include "engine/run/arms/tree.h"
 
 #define WINDOWS 3
 #define ROWS    48

@@ -4,8 +4,8 @@
  *
  * One thread at a time; quantizing uses the pool. What it returns lives until ks_store_destroy.
  */
-#ifndef KS_ENGINE_RUN_STORE_H
-#define KS_ENGINE_RUN_STORE_H
+#ifndef KS_ENGINE_RUN_ARMS_STORE_H
+#define KS_ENGINE_RUN_ARMS_STORE_H
 
 #include "engine/base/bytes.h"
 #include "engine/base/pool.h"

@@ -4,7 +4,7 @@
  * last child, which takes the residual over. So the number of residuals alive is the depth of the
  * tree.
  */
-#include "engine/run/tree.h"
+#include "engine/run/arms/tree.h"
 
 #include <stdlib.h>
 

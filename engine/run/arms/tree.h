@@ -8,8 +8,8 @@
  *
  * A ks_tree is used by one thread; the kernels below it use the pool.
  */
-#ifndef KS_ENGINE_RUN_TREE_H
-#define KS_ENGINE_RUN_TREE_H
+#ifndef KS_ENGINE_RUN_ARMS_TREE_H
+#define KS_ENGINE_RUN_ARMS_TREE_H
 
 #include "engine/model/forward.h"
 

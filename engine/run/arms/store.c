@@ -4,7 +4,7 @@
  * content (hash, type, shape), and for what was made here also the source pointer and type, so that
  * a second arm of the same preset makes nothing.
  */
-#include "engine/run/store.h"
+#include "engine/run/arms/store.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -4,8 +4,8 @@
  * The run's thread publishes; any thread takes snapshots, writes log lines and sets requests. A
  * snapshot is one immutable object in an arena of its own, counted by reference.
  */
-#ifndef KS_ENGINE_RUN_BOARD_H
-#define KS_ENGINE_RUN_BOARD_H
+#ifndef KS_ENGINE_RUN_BOARD_BOARD_H
+#define KS_ENGINE_RUN_BOARD_BOARD_H
 
 #include "engine/base/arena.h"
 #include "engine/engine.h"

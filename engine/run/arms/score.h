@@ -7,11 +7,11 @@
  *
  * A ks_scorer is used by one thread; it spreads rows over the pool.
  */
-#ifndef KS_ENGINE_RUN_SCORE_H
-#define KS_ENGINE_RUN_SCORE_H
+#ifndef KS_ENGINE_RUN_ARMS_SCORE_H
+#define KS_ENGINE_RUN_ARMS_SCORE_H
 
 #include "engine/ruler/ruler.h"
-#include "engine/run/tree.h"
+#include "engine/run/arms/tree.h"
 
 struct ks_scorer;
 

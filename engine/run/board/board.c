@@ -1,4 +1,4 @@
-#include "engine/run/board.h"
+#include "engine/run/board/board.h"
 
 #include <pthread.h>
 #include <stdarg.h>

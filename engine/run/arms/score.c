@@ -1,4 +1,4 @@
-#include "engine/run/score.h"
+#include "engine/run/arms/score.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "engine/run/arms.h"
+#include "engine/run/arms/arms.h"
 
 #include <stdlib.h>
 

@@ -4,12 +4,12 @@
  * First every arm is resolved (cheap, names all mistakes), then built (quantized, bound). A ks_arm
  * belongs to its run's thread; it borrows its spec, models and the store's memory.
  */
-#ifndef KS_ENGINE_RUN_ARMS_H
-#define KS_ENGINE_RUN_ARMS_H
+#ifndef KS_ENGINE_RUN_ARMS_ARMS_H
+#define KS_ENGINE_RUN_ARMS_ARMS_H
 
 #include "engine/engine.h"
 #include "engine/model/model.h"
-#include "engine/run/store.h"
+#include "engine/run/arms/store.h"
 
 struct ks_arm {
     const struct ks_arm_spec *spec; /* NULL for the reference */
