@@ -2,7 +2,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/pool.h"
-#include "engine/model/forward.h"
+#include "engine/model/net/forward.h"
 #include "engine/model/object.h"
 
 #define HEAD_TILE 64 /* rows of logits at once: a vocabulary is wide */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
-#include "engine/model/arch.h"
+#include "engine/model/arch/arch.h"
 
 static char *copy_text(const char *text, size_t len, struct ks_error *err)
 {

@@ -11,7 +11,7 @@
 #ifndef KS_ENGINE_RUN_ARMS_TREE_H
 #define KS_ENGINE_RUN_ARMS_TREE_H
 
-#include "engine/model/forward.h"
+#include "engine/model/net/forward.h"
 
 struct ks_tree;
 

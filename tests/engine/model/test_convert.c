@@ -1,6 +1,6 @@
 #include "tests/engine/model/samples.h"
 
-#include "engine/model/forward.h"
+#include "engine/model/net/forward.h"
 #include "engine/quant/decode.h"
 #include "tests/engine/model/edit.h"
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "engine/model/forward.h"
+#include "engine/model/net/forward.h"
 #include "tests/engine/model/edit.h"
 
 #define TOLERANCE 1e-4 /* absolute; what independent f32 programs agree to */

@@ -1,6 +1,6 @@
 #include "tests/engine/model/samples.h"
 
-#include "engine/model/arch.h"
+#include "engine/model/arch/arch.h"
 #include "engine/quant/decode.h"
 #include "tests/engine/model/edit.h"
 

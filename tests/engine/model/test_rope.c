@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/model/arch.h"
+#include "engine/model/arch/arch.h"
 
 static struct ks_hparams hparams(uint32_t dims, float base)
 {

@@ -1,4 +1,4 @@
-#include "engine/model/forward.h"
+#include "engine/model/net/forward.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * A ks_body owns the scratch for batches up to max_rows of nets with the hyperparameters given; one
  * thread at a time. x is the residual stream, (n, hidden), the caller's.
  */
-#ifndef KS_ENGINE_MODEL_FORWARD_H
-#define KS_ENGINE_MODEL_FORWARD_H
+#ifndef KS_ENGINE_MODEL_NET_FORWARD_H
+#define KS_ENGINE_MODEL_NET_FORWARD_H
 
 #include "engine/model/model.h"
 

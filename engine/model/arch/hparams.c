@@ -4,7 +4,7 @@
  * the program can rely on products not overflowing. What depends on other numbers (defaults,
  * divisibility, the vocabulary) follows in code.
  */
-#include "engine/model/arch.h"
+#include "engine/model/arch/arch.h"
 
 #include <math.h>
 #include <stdio.h>

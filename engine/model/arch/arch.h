@@ -5,8 +5,8 @@
  *
  * Constant tables and pure functions; any thread.
  */
-#ifndef KS_ENGINE_MODEL_ARCH_H
-#define KS_ENGINE_MODEL_ARCH_H
+#ifndef KS_ENGINE_MODEL_ARCH_ARCH_H
+#define KS_ENGINE_MODEL_ARCH_ARCH_H
 
 #include "engine/model/model.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
-#include "engine/model/arch.h"
+#include "engine/model/arch/arch.h"
 #include "engine/model/object.h"
 #include "engine/quant/decode.h"
 

@@ -1,4 +1,4 @@
-#include "engine/model/arch.h"
+#include "engine/model/arch/arch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
