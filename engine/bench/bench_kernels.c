@@ -9,7 +9,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/bench/bench.h"
-#include "engine/quant/encode.h"
+#include "engine/quant/encode/encode.h"
 
 struct matmul {
     struct ks_cpu *cpu;

@@ -8,8 +8,8 @@
 #include "engine/base/pool.h"
 #include "engine/model/object.h"
 #include "engine/quant/decode.h"
-#include "engine/quant/encode.h"
-#include "engine/quant/mix.h"
+#include "engine/quant/encode/encode.h"
+#include "engine/quant/mix/mix.h"
 
 #define CHUNK_ROWS 32      /* rows of one task of the pool */
 #define F16_BEYOND 65520.0 /* from here on a half rounds to infinity */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "engine/quant/mix.h"
+#include "engine/quant/mix/mix.h"
 
 static char *describe(const struct ks_arm_spec *spec, struct ks_error *err)
 {

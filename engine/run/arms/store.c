@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "engine/quant/decode.h"
-#include "engine/quant/encode.h"
+#include "engine/quant/encode/encode.h"
 
 /* Rows are quantized in pieces of about this many elements: large enough to keep a thread busy,
  * small enough for the f32 copy to stay in cache. */

@@ -6,7 +6,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/quant/decode.h"
-#include "engine/quant/encode.h"
+#include "engine/quant/encode/encode.h"
 #include "tests/sha256.h"
 
 enum { ROWS = 16, COLS = 512, DENORMAL_ROW = 5 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "engine/quant/mix_rules.h"
+#include "engine/quant/mix/rules.h"
 
 static int load(void **state)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/quant/mix.h"
+#include "engine/quant/mix/mix.h"
 
 /* A small untied model of two layers, as it lies in a file. */
 static const struct ks_mix_tensor tensors[] = {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/quant/decode.h"
-#include "engine/quant/encode.h"
+#include "engine/quant/encode/encode.h"
 #include "engine/run/arms/store.h"
 
 #define ROWS 300

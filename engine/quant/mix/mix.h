@@ -4,8 +4,8 @@
  *
  * Pure functions over the caller's arrays; any thread.
  */
-#ifndef KS_ENGINE_QUANT_MIX_H
-#define KS_ENGINE_QUANT_MIX_H
+#ifndef KS_ENGINE_QUANT_MIX_MIX_H
+#define KS_ENGINE_QUANT_MIX_MIX_H
 
 #include <stdbool.h>
 #include <stddef.h>

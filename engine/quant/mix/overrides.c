@@ -1,5 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "engine/quant/overrides.h"
+#include "engine/quant/mix/overrides.h"
 
 #include <pcre2.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/nearest.h"
-#include "engine/quant/mix_rules.h"
+#include "engine/quant/mix/rules.h"
 
 /* Tensor names are short; an expression that needs more steps than this on one backtracks without
  * end. */

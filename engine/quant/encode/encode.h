@@ -6,8 +6,8 @@
  * Pure functions; any thread. Rows are independent of each other, so a caller may split them over
  * threads as it likes.
  */
-#ifndef KS_ENGINE_QUANT_ENCODE_H
-#define KS_ENGINE_QUANT_ENCODE_H
+#ifndef KS_ENGINE_QUANT_ENCODE_ENCODE_H
+#define KS_ENGINE_QUANT_ENCODE_ENCODE_H
 
 #include <stddef.h>
 

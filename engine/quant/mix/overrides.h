@@ -3,10 +3,10 @@
  *
  * Private to engine/quant. One owner; patterns and names belong to the caller and outlive it.
  */
-#ifndef KS_ENGINE_QUANT_OVERRIDES_H
-#define KS_ENGINE_QUANT_OVERRIDES_H
+#ifndef KS_ENGINE_QUANT_MIX_OVERRIDES_H
+#define KS_ENGINE_QUANT_MIX_OVERRIDES_H
 
-#include "engine/quant/mix.h"
+#include "engine/quant/mix/mix.h"
 
 struct ks_override {
     const char *regex;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "engine/quant/decode.h"
-#include "engine/quant/search.h"
+#include "engine/quant/encode/search.h"
 
 typedef void row_encoder(const float *x, size_t cols, const float *importance, uint8_t *out);
 

@@ -1,8 +1,8 @@
-#include "engine/quant/presets.h"
+#include "engine/quant/mix/presets.h"
 
 #include <strings.h>
 
-#include "engine/quant/mix.h"
+#include "engine/quant/mix/mix.h"
 
 enum {
     EMBD = KS_ROLE_EMBEDDING,

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "engine/quant/encode_parts.h"
+#include "engine/quant/encode/parts.h"
 
 enum { BLOCK = 32 };
 

@@ -1,9 +1,9 @@
-#include "engine/quant/encode.h"
+#include "engine/quant/encode/encode.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "engine/quant/encode_parts.h"
+#include "engine/quant/encode/parts.h"
 
 float ks_sum_of_squares(const float *x, size_t n)
 {

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/quant/mix.h"
-#include "engine/quant/presets.h"
+#include "engine/quant/mix/mix.h"
+#include "engine/quant/mix/presets.h"
 
 /* N of "blk.N.", -1 where the name has none. */
 int32_t ks_mix_layer(const char *name);

@@ -1,4 +1,4 @@
-#include "engine/quant/search.h"
+#include "engine/quant/encode/search.h"
 
 /* ------------------------------------------------------------------ scale and offset */
 

@@ -1,7 +1,7 @@
 /*
  * Which type llama-quantize gives a tensor: the presets' tables with what cuts across them.
  */
-#include "engine/quant/mix_rules.h"
+#include "engine/quant/mix/rules.h"
 
 #include <string.h>
 

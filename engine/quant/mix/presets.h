@@ -5,8 +5,8 @@
  *
  * Private to engine/quant; constant.
  */
-#ifndef KS_ENGINE_QUANT_PRESETS_H
-#define KS_ENGINE_QUANT_PRESETS_H
+#ifndef KS_ENGINE_QUANT_MIX_PRESETS_H
+#define KS_ENGINE_QUANT_MIX_PRESETS_H
 
 #include <stddef.h>
 

@@ -11,8 +11,8 @@
  * Private to engine/quant. Pure; any thread. Any finite input: nothing here converts an unbounded
  * float to an integer.
  */
-#ifndef KS_ENGINE_QUANT_SEARCH_H
-#define KS_ENGINE_QUANT_SEARCH_H
+#ifndef KS_ENGINE_QUANT_ENCODE_SEARCH_H
+#define KS_ENGINE_QUANT_ENCODE_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "engine/quant/blocks.h"
-#include "engine/quant/encode_parts.h"
+#include "engine/quant/encode/parts.h"
 
 enum { SUPER = 256, GROUPS_MAX = 16 };
 

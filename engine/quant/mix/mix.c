@@ -1,4 +1,4 @@
-#include "engine/quant/mix.h"
+#include "engine/quant/mix/mix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include "engine/base/nearest.h"
 #include "engine/engine.h"
-#include "engine/quant/mix_rules.h"
-#include "engine/quant/overrides.h"
+#include "engine/quant/mix/overrides.h"
+#include "engine/quant/mix/rules.h"
 
 static const char *type_name(enum ks_type type)
 {
