@@ -1,12 +1,12 @@
 /*
  * A run's private state, shared by the files of this folder.
  *
- *   run.c      the public face, the thread, its states
- *   prepare.c  corpora, windows, arms, facts: all that happens before the first window
- *   preflight.c  memory: batch size, or a refusal
- *   facts.c    what is fixed from then on
- *   measure.c  windows, batch by batch, into the tallies
- *   publish.c  tallies into snapshots
+ *   run.c            the public face, the thread, its states
+ *   prepare.c        corpora, windows, arms, facts: all that happens before the first window
+ *   preflight.c      memory: batch size, or a refusal
+ *   board/facts.c    what is fixed from then on
+ *   measure.c        windows, batch by batch, into the tallies
+ *   board/publish.c  tallies into snapshots
  *
  * Everything but the board belongs to the run's thread once ks_run_start was called.
  */
@@ -81,13 +81,13 @@ int ks_run_prepare(struct ks_run *run, struct ks_error *err);
 /* preflight.c. Chooses max_rows; refuses what memory cannot hold. After corpora, before arms. */
 int ks_run_preflight(struct ks_run *run, struct ks_error *err);
 
-/* facts.c. After the corpora are read and the arms built. */
+/* board/facts.c. After the corpora are read and the arms built. */
 int ks_run_make_facts(struct ks_run *run, struct ks_error *err);
 
 /* measure.c. All windows, until done or asked to stop. */
 int ks_run_measure(struct ks_run *run, struct ks_error *err);
 
-/* publish.c. `doing` is "" unless preparing. Every time, or only if the last one is long enough ago
+/* board/publish.c. `doing` is "" unless preparing. Every time, or only if the last one is long enough ago
  * for the screen and for the cost of making it. */
 int ks_run_publish(struct ks_run *run, const char *doing, struct ks_error *err);
 int ks_run_publish_if_due(struct ks_run *run, const char *doing, struct ks_error *err);
