@@ -10,7 +10,9 @@
 
 #include "engine/run/state.h"
 
-#define MAX_ROWS      2048
+#define MIN_BATCH     ((size_t)1024)
+#define MAX_BATCH     ((size_t)8192)
+#define ROWS_A_THREAD 512
 #define HIDDEN_BUDGET ((uint64_t)256 << 20)
 
 static size_t longest_window(const struct ks_run *run)
@@ -105,12 +107,22 @@ static uint64_t memory_available(void)
     return available;
 }
 
+/* Enough rows to keep every thread at work between two waits, few enough to stay near the caches.
+ */
+static size_t good_batch(const struct ks_run *run)
+{
+    size_t rows = ROWS_A_THREAD * (size_t)run->threads;
+    return rows < MIN_BATCH ? MIN_BATCH : rows > MAX_BATCH ? MAX_BATCH : rows;
+}
+
 int ks_run_preflight(struct ks_run *run, struct ks_error *err)
 {
-    size_t longest = longest_window(run);
+    size_t longest = longest_window(run), good = good_batch(run);
     uint64_t per_row = row_bytes(run);
     uint64_t rows = HIDDEN_BUDGET / per_row;
-    run->max_rows = rows > MAX_ROWS ? MAX_ROWS : rows < longest ? longest : (size_t)rows;
+    run->max_rows = rows > good ? good : (size_t)rows;
+    if (run->max_rows < longest)
+        run->max_rows = longest;
     uint64_t fixed = tensor_bytes(run) + tally_bytes(run) +
                      ks_scorer_bytes(ks_model_info(run->plan->reference)->vocab);
     uint64_t available = memory_available();
@@ -126,9 +138,8 @@ int ks_run_preflight(struct ks_run *run, struct ks_error *err)
                        "and %.2f GB are available: take fewer arms at once, or a smaller window",
                        (double)need / 1e9, (double)tensor_bytes(run) / 1e9,
                        (double)available / 1e9);
-    if (run->max_rows < MAX_ROWS && rows >= MAX_ROWS)
+    if (run->max_rows < good && rows >= good)
         ks_board_note(run->board, KS_LOG_WARNING,
-                      "memory is short: batches of %zu tokens instead of %d", run->max_rows,
-                      MAX_ROWS);
+                      "memory is short: batches of %zu tokens instead of %zu", run->max_rows, good);
     return 0;
 }
