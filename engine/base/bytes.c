@@ -14,10 +14,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 void *ks_alloc_aligned(size_t n, size_t size)
 {
     size_t total;
-    if (__builtin_mul_overflow(n, size, &total) || total > SIZE_MAX - 63)
+    if (__builtin_mul_overflow(n, size, &total) || total > SIZE_MAX - HUGE_PAGE)
         return NULL;
     size_t align = total >= HUGE_PAGE ? HUGE_PAGE : 64;
-    total = total == 0 ? 64 : (total + 63) & ~(size_t)63;
+    total = total == 0 ? align : (total + align - 1) / align * align;
     void *p = aligned_alloc(align, total);
     if (!p)
         return NULL;
