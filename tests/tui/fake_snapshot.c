@@ -182,6 +182,7 @@ static const struct ks_facts *make_facts(struct owned *o, enum fake_kind kind)
         .documents = 64,
         .document = documents,
         .windows = FAKE_WINDOWS,
+        .to_compute = FAKE_WINDOWS * 512,
         .arms = list,
         .n_arms = n,
     };

@@ -11,10 +11,17 @@ static int columns_of(const struct ks_axis *axis, int decades)
     return decades * BINS_A_DECADE * axis->columns_per_bin / axis->bins_per_column;
 }
 
+/* All columns of so many decades; the last one may have fewer bins than the others. */
+static int columns_for(const struct ks_axis *axis, int decades)
+{
+    int bins = decades * BINS_A_DECADE, each = axis->bins_per_column;
+    return (bins + each - 1) / each * axis->columns_per_bin;
+}
+
 /* The finest scale at which the decades fit. */
 static void choose_scale(struct ks_axis *axis, int decades, int width)
 {
-    static const int coarse[] = {1, 2, 5, 10, 20, 40, 80, 160};
+    static const int coarse[] = {1, 2, 3, 4, 5, 10, 20, 40, 80, 160};
     int bins = decades * BINS_A_DECADE;
     axis->bins_per_column = axis->columns_per_bin = 1;
     if (width >= bins) {
@@ -22,14 +29,14 @@ static void choose_scale(struct ks_axis *axis, int decades, int width)
         axis->columns_per_bin = times < MAX_BIN_WIDTH ? times : MAX_BIN_WIDTH;
         return;
     }
-    for (int i = 0; i < 8 && bins > width * axis->bins_per_column; i++)
+    for (int i = 0; i < 10 && bins > width * axis->bins_per_column; i++)
         axis->bins_per_column = coarse[i];
 }
 
 /* Empty decades on both sides, as far as there is room and the histogram reaches. */
 static void extend(struct ks_axis *axis, int width)
 {
-    for (int turn = 0; columns_of(axis, axis->high - axis->low + 1) <= width; turn++) {
+    for (int turn = 0; columns_for(axis, axis->high - axis->low + 1) <= width; turn++) {
         bool can_rise = axis->high<HIGHEST, can_fall = axis->low> KS_HIST_MIN;
         if (!can_rise && !can_fall)
             return;
@@ -47,17 +54,25 @@ struct ks_axis ks_axis_make(int low, int high, int width)
     choose_scale(&axis, axis.high - axis.low, width);
     if (axis.bins_per_column <= BINS_A_DECADE)
         extend(&axis, width);
-    int bins = (axis.high - axis.low) * BINS_A_DECADE;
-    axis.columns = (bins + axis.bins_per_column - 1) / axis.bins_per_column * axis.columns_per_bin;
+    axis.columns = columns_for(&axis, axis.high - axis.low);
     return axis;
+}
+
+uint64_t ks_axis_below(const struct ks_axis *axis, const struct ks_numbers *numbers)
+{
+    uint64_t count = numbers->hist_below;
+    for (int b = 0; b < (axis->low - KS_HIST_MIN) * BINS_A_DECADE; b++)
+        count += numbers->hist[b];
+    return count;
 }
 
 uint64_t ks_axis_count(const struct ks_axis *axis, const uint64_t *hist, int column)
 {
     int from = (axis->low - KS_HIST_MIN) * BINS_A_DECADE +
                column / axis->columns_per_bin * axis->bins_per_column;
+    int end = (axis->high - KS_HIST_MIN) * BINS_A_DECADE;
     uint64_t count = 0;
-    for (int b = from; b < from + axis->bins_per_column && b < KS_HIST_BINS; b++)
+    for (int b = from; b < from + axis->bins_per_column && b < end; b++)
         count += hist[b];
     return count;
 }

@@ -21,11 +21,13 @@ struct ks_axis {
 /* An axis of at least the decades low..high (within the histogram's), as wide as width allows. */
 struct ks_axis ks_axis_make(int low, int high, int width);
 
+/* Positions above 0 that lie to the left of the axis. */
+uint64_t ks_axis_below(const struct ks_axis *axis, const struct ks_numbers *numbers);
 /* The count that column shows. */
 uint64_t ks_axis_count(const struct ks_axis *axis, const uint64_t *hist, int column);
 /* The column that holds a value, -1 below the axis, `columns` above it. 0 is below. */
 int ks_axis_column(const struct ks_axis *axis, double nats);
-/* The column where a power of ten begins. */
+/* The column in which a power of ten begins. */
 int ks_axis_decade(const struct ks_axis *axis, int power);
 /* Every how many decades there is room for a label of four columns. */
 int ks_axis_label_step(const struct ks_axis *axis);

@@ -80,7 +80,8 @@ static void text_ppl(const struct ks_row *row, char out[KS_FORMAT_SIZE])
 static void text_ppl_sem(const struct ks_row *row, char out[KS_FORMAT_SIZE])
 {
     const struct ks_numbers *n = row->numbers;
-    ks_format_fixed(out, row->facts ? n->ppl_arm_sem : n->ppl_ref_sem, 5, 3, 0);
+    double sem = row->facts ? n->ppl_arm_sem : n->ppl_ref_sem;
+    ks_format_fixed(out, KS_INTERVAL_SEMS * sem, 5, 3, 0);
 }
 
 static double value_delta_ppl(const struct ks_row *row)
@@ -105,7 +106,7 @@ static void text_kld(const struct ks_row *row, char out[KS_FORMAT_SIZE])
 
 static void text_kld_sem(const struct ks_row *row, char out[KS_FORMAT_SIZE])
 {
-    ks_format_nats_error(out, row->facts ? row->numbers->kld_sem : NAN);
+    ks_format_nats_error(out, row->facts ? KS_INTERVAL_SEMS * row->numbers->kld_sem : NAN);
 }
 
 static double value_p99(const struct ks_row *row)
@@ -182,7 +183,7 @@ static const struct ks_column table[] = {
     },
     {
         .label = "PPL+-",
-        .help = "standard error of the perplexity",
+        .help = "95 % interval of the perplexity: 1.96 standard errors",
         .columns = 5,
         .keep = 9,
         .head = head_plus_minus,
@@ -208,7 +209,7 @@ static const struct ks_column table[] = {
     },
     {
         .label = "KLD+-",
-        .help = "standard error of the mean KLD",
+        .help = "95 % interval of the mean KLD: 1.96 standard errors",
         .columns = KS_NATS_COLUMNS,
         .keep = 2,
         .left = true,

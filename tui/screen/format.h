@@ -13,11 +13,14 @@
 
 #define KS_FORMAT_SIZE 32
 
+/* What is shown behind a plus-minus: half of a 95 % interval, in standard errors. */
+#define KS_INTERVAL_SEMS 1.96
+
 /* Nats: three significant digits, 9 columns with the point always in the third, so that a glance
  * down a column compares magnitudes: " 0.000312", " 0.0114  ", "12.3     ", " 3.12e-05". */
 #define KS_NATS_COLUMNS 9
 void ks_format_nats(char out[KS_FORMAT_SIZE], double nats);
-/* A standard error, in the same columns, with two significant digits or six decimals. */
+/* An uncertainty, in the same columns, with two significant digits or six decimals. */
 void ks_format_nats_error(char out[KS_FORMAT_SIZE], double nats);
 /* Three significant digits without the padding. */
 void ks_format_nats_short(char out[KS_FORMAT_SIZE], double nats);

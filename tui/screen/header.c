@@ -34,19 +34,18 @@ static double seconds(const struct ks_snapshot *shown)
     return (double)shown->elapsed_ns / 1e9;
 }
 
+/* Of the work, which windows share unevenly. */
 static double done_fraction(const struct ks_snapshot *shown)
 {
-    size_t all = shown->facts ? shown->facts->windows : 0;
-    return all > 0 ? (double)shown->windows / (double)all : 0;
+    size_t all = shown->facts ? shown->facts->to_compute : 0;
+    return all > 0 ? (double)shown->tokens / (double)all : 0;
 }
 
 static double eta_seconds(const struct ks_snapshot *shown)
 {
     bool going = shown->state == KS_RUN_RUNNING || shown->state == KS_RUN_PAUSED;
-    if (!going || shown->windows == 0)
-        return NAN;
-    return seconds(shown) * (double)(shown->facts->windows - shown->windows) /
-           (double)shown->windows;
+    double done = done_fraction(shown);
+    return going && done > 0 ? seconds(shown) / done - seconds(shown) : NAN;
 }
 
 /* What a snapshot tells about its progress, as text. */

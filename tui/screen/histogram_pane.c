@@ -9,96 +9,12 @@
 #include "tui/screen/axis.h"
 #include "tui/screen/format.h"
 #include "tui/screen/rows.h"
+#include "tui/screen/stats.h"
 
-#define STATS_COLUMNS  22
-#define STATS_LABEL    12
+#define STATS_COLUMNS  21
 #define CHART_MIN      24
-#define GUTTER_COLUMNS 6 /* "1.5k" and the side of the axis, and a space before */
+#define GUTTER_COLUMNS 5 /* "1.5k" and the side of the axis */
 #define AXIS_ROWS      2
-
-/* ------------------------------------------------------------------ numbers */
-
-struct stat {
-    const char *label;
-    char value[KS_FORMAT_SIZE];
-    int keep; /* the lowest is left out first */
-    int role;
-};
-
-static void count_stat(struct stat *out, const char *label, uint64_t n, int keep, int role)
-{
-    char text[KS_FORMAT_SIZE];
-    ks_format_count(text, n);
-    snprintf(out->value, sizeof out->value, " %.30s", text);
-    out->label = label;
-    out->keep = keep;
-    out->role = role;
-}
-
-static void nats_stat(struct stat *out, const char *label, double nats, int keep)
-{
-    ks_format_nats(out->value, nats);
-    out->label = label;
-    out->keep = keep;
-    out->role = KS_ROLE_TEXT;
-}
-
-#define N_STATS 12
-
-static void fill_stats(const struct ks_screen *s, const struct ks_numbers *n,
-                       struct stat stats[N_STATS])
-{
-    int broken = n->nonfinite > 0 ? KS_ROLE_BROKEN : KS_ROLE_TEXT;
-    int infinite = n->infinite > 0 ? KS_ROLE_BROKEN : KS_ROLE_TEXT;
-    count_stat(&stats[0], "n", n->n, 10, KS_ROLE_TEXT);
-    nats_stat(&stats[1], "mean", n->kld_mean, 11);
-    nats_stat(&stats[2], s->glyphs->plus_minus, n->kld_sem, 5);
-    ks_format_nats_error(stats[2].value, n->kld_sem);
-    nats_stat(&stats[3], "p50", n->kld_median, 7);
-    nats_stat(&stats[4], "p90", n->kld_p90, 4);
-    nats_stat(&stats[5], "p99", n->kld_p99, 9);
-    nats_stat(&stats[6], "p99.9", n->kld_p999, 6);
-    nats_stat(&stats[7], "max", n->kld_max, 8);
-    count_stat(&stats[8], "= 0 exactly", n->hist_zero, 3, KS_ROLE_TEXT);
-    count_stat(&stats[9], "inf", n->infinite, n->infinite > 0 ? 12 : 1, infinite);
-    count_stat(&stats[10], "nonfinite", n->nonfinite, n->nonfinite > 0 ? 13 : 2, broken);
-    nats_stat(&stats[11], "rev. mean", n->kld_reverse_mean, 0);
-}
-
-/* Whether at least `rows` others are kept before this one. */
-static bool has_room(const struct stat *stats, int i, int rows)
-{
-    int before = 0;
-    for (int j = 0; j < N_STATS; j++)
-        before += stats[j].keep > stats[i].keep;
-    return before < rows;
-}
-
-static void draw_stats(const struct ks_screen *s, struct ks_grid *g, struct ks_rect r,
-                       const struct ks_numbers *numbers)
-{
-    struct stat stats[N_STATS];
-    fill_stats(s, numbers, stats);
-    int y = r.y;
-    for (int i = 0; i < N_STATS; i++) {
-        if (!has_room(stats, i, r.h))
-            continue;
-        ks_grid_text(g, r.x, y, STATS_LABEL, KS_ROLE_LABEL, stats[i].label);
-        ks_grid_text(g, r.x + STATS_LABEL, y, r.w - STATS_LABEL, stats[i].role, stats[i].value);
-        y++;
-    }
-}
-
-/* Where there is no room beside the chart. */
-static void draw_stats_line(struct ks_grid *g, struct ks_rect r, const struct ks_numbers *n)
-{
-    char mean[KS_FORMAT_SIZE], p99[KS_FORMAT_SIZE], max[KS_FORMAT_SIZE], line[160];
-    ks_format_nats_short(mean, n->kld_mean);
-    ks_format_nats_short(p99, n->kld_p99);
-    ks_format_nats_short(max, n->kld_max);
-    snprintf(line, sizeof line, "mean %s  p99 %s  max %s", mean, p99, max);
-    ks_grid_fit(g, r.x, r.y, r.w, KS_ROLE_TEXT, line);
-}
 
 /* ------------------------------------------------------------------ the chart */
 
@@ -117,8 +33,8 @@ static struct chart chart_of(const struct ks_screen *s, struct ks_rect r,
         .numbers = numbers,
     };
     bool known = s->decades.high > s->decades.low;
-    c.axis =
-        ks_axis_make(known ? (int)s->decades.low : -6, known ? (int)s->decades.high : 0, c.bars.w);
+    c.axis = ks_axis_make(known ? (int)s->decades.low : -6, known ? (int)s->decades.high : 0,
+                          c.bars.w > 1 ? c.bars.w : 1);
     uint64_t most = 1;
     for (int x = 0; x < c.axis.columns; x++) {
         uint64_t count = ks_axis_count(&c.axis, numbers->hist, x);
@@ -163,7 +79,7 @@ static void draw_count_axis(const struct ks_screen *s, struct ks_grid *g, const 
     char label[KS_FORMAT_SIZE];
     ks_grid_repeat_down(g, side, c->bars.y, c->bars.h, KS_ROLE_AXIS, one[KS_GLYPH_AXIS_SIDE]);
     ks_grid_text(g, side, bottom, 1, KS_ROLE_AXIS, one[KS_GLYPH_AXIS_CORNER]);
-    ks_grid_right(g, side - 5, bottom, 5, KS_ROLE_LABEL, "0");
+    ks_grid_right(g, side - 4, bottom, 4, KS_ROLE_LABEL, "0");
     for (int quarter = 1; quarter <= 4; quarter++) {
         bool whole = c->bars.h * quarter % 4 == 0 && c->top * (uint64_t)quarter % 4 == 0;
         bool room = quarter == 4 || c->bars.h >= (quarter == 2 ? 6 : 16);
@@ -172,7 +88,7 @@ static void draw_count_axis(const struct ks_screen *s, struct ks_grid *g, const 
         int y = c->bars.y + c->bars.h - c->bars.h * quarter / 4;
         ks_format_count_short(label, c->top * (uint64_t)quarter / 4);
         ks_grid_text(g, side, y, 1, KS_ROLE_AXIS, one[KS_GLYPH_AXIS_SIDE_TICK]);
-        ks_grid_right(g, side - 5, y, 5, KS_ROLE_LABEL, label);
+        ks_grid_right(g, side - 4, y, 4, KS_ROLE_LABEL, label);
     }
 }
 
@@ -207,16 +123,14 @@ static void draw_quantiles(const struct ks_screen *s, struct ks_grid *g, const s
     }
 }
 
-static void draw_chart(const struct ks_screen *s, struct ks_grid *g, struct ks_rect r,
-                       const struct ks_numbers *numbers)
+static void draw_chart(const struct ks_screen *s, struct ks_grid *g, const struct chart *c)
 {
-    if (r.h <= AXIS_ROWS || r.w <= GUTTER_COLUMNS)
+    if (c->bars.h <= 0 || c->bars.w <= 0)
         return;
-    struct chart c = chart_of(s, r, numbers);
-    draw_bars(s, g, &c);
-    draw_count_axis(s, g, &c);
-    draw_nats_axis(s, g, &c);
-    draw_quantiles(s, g, &c);
+    draw_bars(s, g, c);
+    draw_count_axis(s, g, c);
+    draw_nats_axis(s, g, c);
+    draw_quantiles(s, g, c);
 }
 
 /* ------------------------------------------------------------------ the pane */
@@ -232,16 +146,18 @@ static void draw_measured(const struct ks_screen *s, struct ks_grid *g, struct k
         in.y += rows;
         in.h -= rows;
     }
-    if (in.w >= CHART_MIN + STATS_COLUMNS) {
-        struct ks_rect stats = {in.x + in.w - STATS_COLUMNS, in.y, STATS_COLUMNS, in.h};
-        draw_stats(s, g, stats, row->numbers);
-        in.w -= STATS_COLUMNS + 1;
-    } else if (in.h > 4) {
-        draw_stats_line(g, in, row->numbers);
-        in.y++;
-        in.h--;
-    }
-    draw_chart(s, g, in, row->numbers);
+    bool beside = in.w >= CHART_MIN + STATS_COLUMNS;
+    bool above = !beside && in.h > 4;
+    struct ks_rect room = {in.x, in.y + above, in.w - (beside ? STATS_COLUMNS + 1 : 0),
+                           in.h - above};
+    struct chart c = chart_of(s, room, row->numbers);
+    draw_chart(s, g, &c);
+    if (beside)
+        ks_stats_draw(s, g,
+                      (struct ks_rect){in.x + in.w - STATS_COLUMNS, in.y, STATS_COLUMNS, in.h},
+                      row->numbers, &c.axis);
+    else if (above)
+        ks_stats_draw_line(g, in, row->numbers);
 }
 
 static void draw_nothing(struct ks_grid *g, struct ks_rect in, const struct ks_row *row)

@@ -48,7 +48,7 @@ static void widen(struct ks_range *r, double low, double high)
         r->high = high;
 }
 
-/* The decade under which at most one position in 500 lies, and the end of the last one in use. */
+/* The decade under which at most one position in 100 lies, and the end of the last one in use. */
 static void widen_decades(struct ks_range *r, const struct ks_numbers *n)
 {
     uint64_t total = n->hist_below + n->hist_above, below = n->hist_below;
@@ -57,7 +57,7 @@ static void widen_decades(struct ks_range *r, const struct ks_numbers *n)
         total += n->hist[b];
     for (int b = 0; b < KS_HIST_BINS; b++) {
         below += n->hist[b];
-        if (first < 0 && below > total / 500)
+        if (first < 0 && below > total / 100)
             first = b;
         if (n->hist[b] > 0)
             last = b;
