@@ -15,12 +15,18 @@ struct ks_tui_options {
     bool mouse;
     bool ascii;        /* no glyphs beyond ASCII even where the locale has them */
     const char *theme; /* "dark", "light", "mono", "colourblind"; NULL: dark, mono with NO_COLOR */
-    const volatile sig_atomic_t *interrupted; /* set by main's handlers: leave */
-    const volatile sig_atomic_t *resized;
+    const volatile sig_atomic_t *interrupted; /* set by main's handlers: leave; or NULL */
 };
 
-/* Shows the run until the person quits or the terminal goes away. 0, or -1 where no screen can be
- * opened (the text says what to do instead). The run is not joined. */
+/*
+ * Shows the run until the person quits or the terminal goes away. 0, or -1 where no screen can be
+ * opened (the text says what to do instead) or memory gives out. A run that is unfinished then has
+ * been asked to stop; it is not joined.
+ *
+ * Meanwhile it takes SIGWINCH, TSTP, CONT, INT, TERM, HUP and the deadly ones over, handing each on
+ * to the handler that was there, and standard error where that is a terminal: its lines become
+ * notes of the run. LC_CTYPE is set from the environment, to know whether the terminal has UTF-8.
+ */
 int ks_tui_run(struct ks_run *run, const struct ks_tui_options *options, struct ks_error *err);
 
 #endif

@@ -467,7 +467,7 @@ static void nothing_that_is_typed_at_any_size_breaks_it(void **state)
         struct bench b;
         bench_open(&b, (enum fake_kind)kind, 100, 30);
         b.grid.ascii = kind % 2;
-        for (int i = 0; i < 400; i++)
+        for (int i = 0; i < 200; i++)
             random_turn(&b, &seed);
         bench_close(&b);
     }

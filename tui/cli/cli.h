@@ -71,8 +71,8 @@ int cli_finish_output(void);
 /* Where shipped scenarios are: KLDSCOPE_DATA or the folder set at build. */
 const char *cli_data_folder(void);
 
-/* Set by handlers of SIGINT and SIGTERM, SIGHUP, and SIGWINCH. */
-extern volatile sig_atomic_t cli_interrupted, cli_hung_up, cli_resized;
+/* Set by handlers of SIGINT and SIGTERM, and SIGHUP. */
+extern volatile sig_atomic_t cli_interrupted, cli_hung_up;
 /* SIGINT and SIGTERM set the flag once; a second one ends the program at once with 130. */
 void cli_catch_signals(void);
 

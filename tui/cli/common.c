@@ -8,7 +8,7 @@
 #include "engine/base/bytes.h"
 #include "tui/cli/cli.h"
 
-volatile sig_atomic_t cli_interrupted, cli_hung_up, cli_resized;
+volatile sig_atomic_t cli_interrupted, cli_hung_up;
 
 static void on_interrupt(int signal)
 {
@@ -24,18 +24,11 @@ static void on_hangup(int signal)
     cli_hung_up = 1;
 }
 
-static void on_resize(int signal)
-{
-    (void)signal;
-    cli_resized = 1;
-}
-
 void cli_catch_signals(void)
 {
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGHUP, &(struct sigaction){.sa_handler = on_hangup}, NULL);
-    sigaction(SIGWINCH, &(struct sigaction){.sa_handler = on_resize}, NULL);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 }
 

@@ -158,7 +158,6 @@ static int watch(struct ks_run *run, const struct wishes *w, bool headless, stru
         .ascii = w->ascii,
         .theme = w->theme,
         .interrupted = &cli_interrupted,
-        .resized = &cli_resized,
     };
     return ks_tui_run(run, &options, err);
 }

@@ -20,6 +20,7 @@ static struct {
     struct sigaction before[LAST_SIG + 1];
     struct ks_reset reset;
     volatile sig_atomic_t has_reset;
+    volatile sig_atomic_t asked; /* times INT and TERM came */
     volatile sig_atomic_t real_stderr, stderr_pipe;
 } state;
 
@@ -37,16 +38,6 @@ static void call_before(int sig, siginfo_t *info, void *context)
         a->sa_sigaction(sig, info, context);
     else
         a->sa_handler(sig);
-}
-
-static void on_noted(int sig, siginfo_t *info, void *context)
-{
-    int saved = errno;
-    state.came[sig] = 1;
-    call_before(sig, info, context);
-    ssize_t full = write(state.wake[1], "", 1);
-    (void)full; /* a full pipe wakes as well */
-    errno = saved;
 }
 
 static void write_all(int fd, const char *bytes, size_t len)
@@ -83,6 +74,19 @@ static void restore_terminal(void)
     give_stderr_back();
 }
 
+static void on_noted(int sig, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    state.came[sig] = 1;
+    /* Whoever asks twice may get an _exit from the handler of before. */
+    if ((sig == SIGINT || sig == SIGTERM) && state.asked++ > 0)
+        restore_terminal();
+    call_before(sig, info, context);
+    ssize_t full = write(state.wake[1], "", 1);
+    (void)full; /* a full pipe wakes as well */
+    errno = saved;
+}
+
 static void on_deadly(int sig, siginfo_t *info, void *context)
 {
     /* A guard around mapped files may know what to do with a SIGBUS, and jump away. */
@@ -110,7 +114,7 @@ int ks_signals_open(struct ks_error *err)
     if (pipe2(state.wake, O_CLOEXEC | O_NONBLOCK))
         return ks_fail_errno(err, "cannot make a pipe for signals");
     state.real_stderr = state.stderr_pipe = -1;
-    state.has_reset = 0;
+    state.has_reset = state.asked = 0;
     for (size_t i = 0; i <= LAST_SIG; i++)
         state.came[i] = 0;
     for (size_t i = 0; i < N_NOTED; i++)
