@@ -1,19 +1,177 @@
 /*
- * The output head on a GPU: the narrow door to whatever device there is.
+ * The output head on a GPU: the narrow door to Vulkan.
  *
- * No backend is built in yet; ks_gpu_open says so, which is the ordinary case of a machine without
- * a device, and callers use the CPU. This folder knows nothing of GGUF or of arms.
+ *   ks_gpu         an open device with its queue, pipelines and working memory
+ *   ks_gpu_weight  a matrix (rows, cols) that stays on the device in a packed layout
+ *   ks_gpu_tile    logits (positions, rows) that stay on the device until they are read
+ *
+ * y(m, rows) = x(m, cols) * W^T. This folder knows nothing of model files or of what is measured:
+ * weights come as the parts of a layout below.
+ *
+ * Ownership: the caller's. Every weight and tile of a device is destroyed before the device is
+ * closed. All destroy functions accept NULL.
+ *
+ * Threads: one at a time may use a device and what belongs to it; any number of devices side by
+ * side. ks_gpu_list and ks_gpu_choose: any thread.
+ *
+ * Errors (engine/base/error.h) name the Vulkan call and what it returned. None of them is an error
+ * of a run: the caller goes on with its CPU path. KS_UNSUPPORTED: no device, or one that can't do
+ * this. KS_NO_MEMORY: host or device. KS_SYSTEM: the driver failed. After ks_gpu_lost the device
+ * is good for closing alone; one that was lost may be opened again.
+ *
+ * Numbers: within a path each output is one chain of additions in an order that depends on cols
+ * alone, so its bits are the same for any m, any place among the m and any sharding. Two paths
+ * agree by tolerance: |error| <= 1e-5 * sum |x w|, typically under 1e-6 of it.
  */
 #ifndef KS_GPU_GPU_H
 #define KS_GPU_GPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/error.h"
 
 struct ks_gpu;
+struct ks_gpu_weight;
+struct ks_gpu_tile;
 
-/* Opens the best device. NULL where there is none, with the reason for people in why[why_size].
- * Never an error of the run. */
+/* ------------------------------------------------------------------ devices */
+
+enum ks_gpu_kind {
+    KS_GPU_KIND_DISCRETE,
+    KS_GPU_KIND_INTEGRATED,
+    KS_GPU_KIND_VIRTUAL,
+    KS_GPU_KIND_OTHER,
+    KS_GPU_KIND_CPU, /* a software rasterizer */
+};
+
+struct ks_gpu_info {
+    char name[256];
+    char driver[512];  /* name and version as the driver tells them */
+    char uuid[33];     /* 32 lowercase hex digits */
+    char why_not[128]; /* what it lacks; "" where it can be used */
+    enum ks_gpu_kind kind;
+    uint32_t api_major, api_minor;
+    uint64_t memory_bytes;      /* device-local heaps */
+    uint64_t memory_free_bytes; /* of it, to this process now; 0 where the driver doesn't tell */
+    uint64_t max_binding_bytes; /* of one storage buffer in a shader */
+    uint64_t max_allocation_bytes;
+    uint32_t max_shared_bytes; /* of a work-group */
+    uint32_t subgroup_size;    /* the least that a pipeline may get */
+    bool subgroup_shuffle, timeline, round_to_even;
+    bool storage_16bit, storage_8bit, f16, int8, int64;
+    bool cooperative_matrix_khr, cooperative_matrix_nv, memory_budget;
+};
+
+/* *devices (n), the caller's to free(), in the loader's order. No loader, no driver and no device
+ * give n = 0, which is success. */
+int ks_gpu_list(struct ks_gpu_info **devices, size_t *n, struct ks_error *err);
+
+/*
+ * Chooses among devices(n). which: NULL, "" or "auto": the first usable discrete device, then
+ * integrated, then virtual, and never a CPU. Otherwise an index, a UUID (dashes allowed) or a part
+ * of a name in any case, which may name a CPU device.
+ */
+int ks_gpu_choose(const struct ks_gpu_info *devices, size_t n, const char *which, size_t *index,
+                  struct ks_error *err);
+
+/* Lists, chooses, opens, and lets the device prove itself on a small product (ks_gpu_self_test). */
+struct ks_gpu *ks_gpu_open_named(const char *which, struct ks_error *err);
+/* The same with "auto"; NULL with the reason for people in why[why_size]. */
 struct ks_gpu *ks_gpu_open(char *why, size_t why_size);
-void ks_gpu_close(struct ks_gpu *gpu); /* accepts NULL */
+void ks_gpu_close(struct ks_gpu *gpu);
+const struct ks_gpu_info *ks_gpu_info(const struct ks_gpu *gpu); /* lives as long as gpu */
+bool ks_gpu_lost(const struct ks_gpu *gpu);
+
+/* ------------------------------------------------------------------ weights */
+
+/*
+ * How a matrix lies on the device: one to three byte arrays ("parts"), each with a fixed number of
+ * bytes for every block of a row, blocks in row-major order without gaps. Words are little-endian;
+ * "half" is an IEEE f16. q is the integer that is stored for an element; in blocks of 32, unless
+ * told otherwise, byte j holds element j in its low nibble and j + 16 in its high one.
+ *
+ * Blocks of 256 have two levels of scales; their parts are named by size here and laid out in
+ * shaders/layouts.glsl.
+ */
+enum ks_gpu_layout {
+    KS_GPU_F32,     /* 16 elements: 64 bytes */
+    KS_GPU_F16,     /* 16 elements: 32 bytes */
+    KS_GPU_BF16,    /* 16 elements: 32 bytes */
+    KS_GPU_I8,      /* 32: int8 q[32] | half d: d * q */
+    KS_GPU_I4,      /* 32: 16 bytes | half d: d * (q - 8) */
+    KS_GPU_U4,      /* 32: 16 bytes | half d, half m: d * q + m */
+    KS_GPU_I5,      /* 32: 16 bytes | half d | u32, bit j above element j: d * (q - 16) */
+    KS_GPU_U5,      /* 32: 16 bytes | half d, half m | u32 as above: d * q + m */
+    KS_GPU_LEVELS4, /* 32: 16 bytes | half d: d * level[q] of the 16 non-linear levels */
+    KS_GPU_FP4,     /* 32: 16 bytes | E8M0 e: 2^(e - 128) * twice the E2M1 value; a product below
+                       the normal range of f32 may read as 0 */
+    KS_GPU_K2,      /* 256: 84 bytes (scale and min nibbles 16, 2-bit q 64, half d, half dmin) */
+    KS_GPU_K3,      /* 256: 108 bytes (high bits 32, 2-bit q 64, 6-bit scales 12) | half d */
+    KS_GPU_K4,      /* 256: 144 bytes (half d, half dmin, 6-bit scales and mins 12, 4-bit q 128) */
+    KS_GPU_K5,      /* 256: 176 bytes (as K4, with high bits 32 before the q) */
+    KS_GPU_K6,      /* 256: 208 bytes (4-bit q 128, 2-bit high parts 64, int8 scales 16) | half d */
+    KS_GPU_LEVELS4_K, /* 256: 136 bytes (half d, 2-bit and 4-bit parts of scales 2 + 4, q 128) */
+    KS_GPU_LAYOUTS,
+};
+
+#define KS_GPU_MAX_PARTS 3
+
+struct ks_gpu_layout_info {
+    const char *name;
+    uint32_t block_elems;
+    uint32_t part_bytes[KS_GPU_MAX_PARTS]; /* of a block; 0 past the last part */
+};
+const struct ks_gpu_layout_info *ks_gpu_layout_info(enum ks_gpu_layout layout);
+
+/*
+ * A matrix without contents yet: memory for rows x cols in shards of whole rows that each fit the
+ * device's limits. cols is a whole number of blocks.
+ */
+struct ks_gpu_weight *ks_gpu_weight_create(struct ks_gpu *gpu, enum ks_gpu_layout layout,
+                                           uint64_t rows, uint64_t cols, struct ks_error *err);
+/* Appends n rows. parts[i]: n * (cols / block_elems) * part_bytes[i] bytes, borrowed for the call.
+ * All rows must be there before the first product. */
+int ks_gpu_weight_append(struct ks_gpu_weight *w, uint64_t n,
+                         const void *const parts[KS_GPU_MAX_PARTS], struct ks_error *err);
+void ks_gpu_weight_destroy(struct ks_gpu_weight *w);
+uint64_t ks_gpu_weight_bytes(const struct ks_gpu_weight *w); /* on the device */
+size_t ks_gpu_weight_shards(const struct ks_gpu_weight *w);
+
+/* ------------------------------------------------------------------ products */
+
+enum ks_gpu_path {
+    KS_GPU_FEW,  /* reads the packed weight once for every 1 to 4 positions */
+    KS_GPU_MANY, /* decodes the weight to f32 in pieces, then works in tiles of 64 x 128 */
+    KS_GPU_PATHS,
+};
+const char *ks_gpu_path_name(enum ks_gpu_path path); /* "few rows", "many rows" */
+
+#define KS_GPU_MAX_POSITIONS 512
+
+/* Room for (positions, rows) logits, 1 <= positions <= KS_GPU_MAX_POSITIONS. */
+struct ks_gpu_tile *ks_gpu_tile_create(struct ks_gpu *gpu, size_t positions, uint64_t rows,
+                                       struct ks_error *err);
+void ks_gpu_tile_destroy(struct ks_gpu_tile *tile);
+
+/*
+ * y(m, rows of w) = x(m, cols) * W^T, 1 <= m <= the tile's positions. x is borrowed for the call;
+ * what is still computing when it returns is waited for by whoever reads the tile. A failure leaves
+ * the tile's contents undefined.
+ */
+int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
+                  struct ks_gpu_tile *y, struct ks_error *err);
+
+/* out(n, rows) = positions first .. first + n - 1 of the tile. */
+int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *out,
+                     struct ks_error *err);
+
+/*
+ * Computes a small product of that layout by every path and compares it with the CPU twin. -1 with
+ * KS_UNSUPPORTED where an answer is wrong: the device must not be used then. ks_gpu_open_named does
+ * this for KS_GPU_I8, ks_gpu_weight_create for a layout that is new to the device.
+ */
+int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err);
 
 #endif

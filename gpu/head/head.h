@@ -1,0 +1,51 @@
+/*
+ * Weights and tiles from the inside, for the files that make shaders work on them. Private to gpu/.
+ */
+#ifndef KS_GPU_HEAD_HEAD_H
+#define KS_GPU_HEAD_HEAD_H
+
+#include "gpu/gpu.h"
+#include "gpu/vulkan/device.h"
+
+/* Shaders work in tiles of that size; what they fill is rounded up to it. */
+#define KS_GPU_TALL 64  /* positions */
+#define KS_GPU_WIDE 128 /* rows of the weight */
+
+/* Rows first .. first + rows - 1 of a weight; first is a multiple of KS_GPU_WIDE. */
+struct ks_gpu_shard {
+    uint64_t first, rows;
+    struct ks_vk_buffer parts[KS_GPU_MAX_PARTS];
+};
+
+struct ks_gpu_weight {
+    struct ks_gpu *gpu;
+    enum ks_gpu_layout layout;
+    uint64_t rows, cols, appended;
+    uint64_t row_bytes[KS_GPU_MAX_PARTS];
+    struct ks_gpu_shard *shards;
+    size_t n_shards;
+};
+
+/*
+ * Logits (positions, stride) in segments of whole positions, each a buffer that can be bound as a
+ * whole. Position p is position p % per_segment of segment p / per_segment. Columns from rows on
+ * and positions that no product filled hold anything, NaN too.
+ */
+struct ks_gpu_tile {
+    struct ks_gpu *gpu;
+    size_t positions, per_segment; /* per_segment: a multiple of KS_GPU_TALL */
+    uint64_t rows, stride;         /* stride: rows, rounded up to KS_GPU_WIDE */
+    struct ks_vk_buffer *segments;
+    size_t n_segments;
+    uint64_t ready; /* the timeline's value once it is filled */
+};
+
+static inline uint64_t ks_gpu_round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* ks_gpu_self_test once a layout; not at all where testing says so. */
+int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err);
+
+#endif

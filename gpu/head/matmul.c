@@ -1,0 +1,244 @@
+/*
+ * Products, cut into dispatches: by shards of the weight, by segments of the tile, and so that no
+ * dispatch and no submission takes long.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "gpu/head/head.h"
+
+struct product {
+    struct ks_gpu *gpu;
+    const struct ks_gpu_weight *w;
+    struct ks_gpu_tile *y;
+    size_t m;
+    struct ks_vk_slot *slot;
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ------------------------------------------------------------------ few positions */
+
+#define FEW_THREADS 256
+#define FEW_ROWS    2    /* of a lane */
+#define SLAB_VEC4S  1024 /* of x in shared memory: 16 KiB */
+
+/* A dispatch of the few reads more than it computes; in units of arithmetic that is as much. */
+#define FEW_COST 16.0
+
+struct few_where {
+    uint32_t first, rows, x_first, positions, y_first, y_column, stride;
+};
+
+/* The most lanes up to 16 that share a row evenly and stay within any subgroup. */
+static uint32_t lanes_of(const struct ks_gpu *gpu, uint64_t cols)
+{
+    uint32_t lanes = 16;
+    while (lanes > 1 && (lanes > gpu->info.subgroup_size || cols / 16 % lanes != 0))
+        lanes /= 2;
+    return lanes;
+}
+
+static struct ks_vk_pipeline_key few_key(const struct ks_gpu_weight *w, uint32_t positions)
+{
+    uint32_t lanes = lanes_of(w->gpu, w->cols), slab = SLAB_VEC4S / 4 / positions;
+    return (struct ks_vk_pipeline_key){
+        .shader = KS_VK_FEW,
+        .layout = w->layout,
+        .constants = {(uint32_t)w->cols, lanes, positions, (uint32_t)least(slab, w->cols / 16)},
+    };
+}
+
+/* Up to four positions from p on, against one shard. */
+static int few_of_shard(struct product *p, const struct ks_gpu_shard *shard, size_t from,
+                        struct ks_error *err)
+{
+    size_t here = least(4, p->m - from);
+    uint32_t width = here > 2 ? 4 : (uint32_t)here;
+    struct ks_vk_dispatch d = {.key = few_key(p->w, width)};
+    for (int i = 0; i < KS_GPU_MAX_PARTS; i++)
+        d.buffers[i] = shard->parts[i].buffer ? &shard->parts[i] : NULL;
+    d.buffers[3] = &p->gpu->x;
+    d.buffers[4] = &p->y->segments[from / p->y->per_segment];
+    uint32_t rows_of_group = FEW_THREADS / d.key.constants[1] * FEW_ROWS;
+    double row_cost = FEW_COST * width * (double)p->w->cols;
+    uint64_t step = (uint64_t)(p->gpu->flops_per_submit / row_cost) / rows_of_group;
+    step = (step == 0 ? 1 : least(step, 65535)) * rows_of_group;
+    for (uint64_t r = 0; r < shard->rows; r += step) {
+        uint64_t rows = least(step, shard->rows - r);
+        struct few_where where = {
+            .first = (uint32_t)r,
+            .rows = (uint32_t)rows,
+            .x_first = (uint32_t)from,
+            .positions = (uint32_t)here,
+            .y_first = (uint32_t)(from % p->y->per_segment),
+            .y_column = (uint32_t)(shard->first + r),
+            .stride = (uint32_t)p->y->stride,
+        };
+        d.push = &where;
+        d.push_bytes = sizeof where;
+        d.groups[0] = (uint32_t)((rows + rows_of_group - 1) / rows_of_group);
+        d.groups[1] = d.groups[2] = 1;
+        d.flops = row_cost * (double)rows;
+        if (ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int few(struct product *p, struct ks_error *err)
+{
+    for (size_t s = 0; s < p->w->n_shards; s++)
+        for (size_t from = 0; from < p->m; from += 4)
+            if (few_of_shard(p, &p->w->shards[s], from, err) != 0)
+                return -1;
+    return 0;
+}
+
+/* ------------------------------------------------------------------ many positions */
+
+#define TURN_SIDE   32
+#define DECODE_SIDE 64
+
+struct turn_where {
+    uint32_t positions, cols, width;
+};
+
+static int turn(struct product *p, uint32_t x_width, struct ks_error *err)
+{
+    struct turn_where where = {(uint32_t)p->m, (uint32_t)p->w->cols, x_width};
+    struct ks_vk_dispatch d = {
+        .key = {.shader = KS_VK_TURN},
+        .buffers = {&p->gpu->x, &p->gpu->turned},
+        .push = &where,
+        .push_bytes = sizeof where,
+        .groups = {x_width / TURN_SIDE, (where.cols + TURN_SIDE - 1) / TURN_SIDE, 1},
+        .flops = (double)x_width * where.cols,
+    };
+    return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
+}
+
+/* Some rows of a shard, decoded or to be decoded into the scratch as (cols, width). */
+struct piece {
+    const struct ks_gpu_shard *shard;
+    uint64_t first, rows, width; /* first: in the shard */
+};
+
+struct decode_where {
+    uint32_t first, rows, width;
+};
+
+static int decode(struct product *p, const struct piece *piece, struct ks_error *err)
+{
+    uint32_t cols = (uint32_t)p->w->cols;
+    struct decode_where where = {(uint32_t)piece->first, (uint32_t)piece->rows,
+                                 (uint32_t)piece->width};
+    struct ks_vk_dispatch d = {
+        .key = {.shader = KS_VK_DECODE, .layout = p->w->layout, .constants = {cols}},
+        .push = &where,
+        .push_bytes = sizeof where,
+        .groups = {where.width / DECODE_SIDE, (cols + DECODE_SIDE - 1) / DECODE_SIDE, 1},
+        .flops = FEW_COST * (double)where.width * cols,
+    };
+    for (int i = 0; i < KS_GPU_MAX_PARTS; i++)
+        d.buffers[i] = piece->shard->parts[i].buffer ? &piece->shard->parts[i] : NULL;
+    d.buffers[3] = &p->gpu->scratch;
+    return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
+}
+
+struct many_where {
+    uint32_t x_width, x_first, width, w_first, stride, y_column;
+};
+
+/* The decoded piece against the positions of a segment. */
+static int multiply(struct product *p, const struct piece *piece, uint32_t x_width, size_t segment,
+                    struct ks_error *err)
+{
+    size_t x_first = segment * p->y->per_segment;
+    uint64_t tall = ks_gpu_round_up(least(p->m - x_first, p->y->per_segment), KS_GPU_TALL);
+    struct ks_vk_dispatch d = {
+        .key = {.shader = KS_VK_MANY, .constants = {(uint32_t)p->w->cols}},
+        .buffers = {&p->gpu->turned, &p->gpu->scratch, &p->y->segments[segment]},
+    };
+    double row_flops = 2 * (double)tall * (double)p->w->cols;
+    uint64_t step = (uint64_t)(p->gpu->flops_per_submit / row_flops) / KS_GPU_WIDE;
+    step = (step == 0 ? 1 : step) * KS_GPU_WIDE;
+    for (uint64_t r = 0; r < piece->width; r += step) {
+        uint64_t rows = least(step, piece->width - r);
+        struct many_where where = {
+            .x_width = x_width,
+            .x_first = (uint32_t)x_first,
+            .width = (uint32_t)piece->width,
+            .w_first = (uint32_t)r,
+            .stride = (uint32_t)p->y->stride,
+            .y_column = (uint32_t)(piece->shard->first + piece->first + r),
+        };
+        d.push = &where;
+        d.push_bytes = sizeof where;
+        d.groups[0] = (uint32_t)tall / KS_GPU_TALL;
+        d.groups[1] = (uint32_t)(rows / KS_GPU_WIDE);
+        d.groups[2] = 1;
+        d.flops = row_flops * (double)rows;
+        if (ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int many_of_piece(struct product *p, const struct piece *piece, uint32_t x_width,
+                         struct ks_error *err)
+{
+    ks_vk_barrier(p->slot); /* the scratch is still read */
+    if (decode(p, piece, err) != 0)
+        return -1;
+    ks_vk_barrier(p->slot);
+    for (size_t s = 0; s * p->y->per_segment < p->m; s++)
+        if (multiply(p, piece, x_width, s, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int many(struct product *p, struct ks_error *err)
+{
+    uint32_t x_width = (uint32_t)ks_gpu_round_up(p->m, KS_GPU_TALL);
+    uint64_t col_bytes = p->w->cols * sizeof(float);
+    uint64_t most = p->gpu->scratch_bytes / col_bytes / KS_GPU_WIDE * KS_GPU_WIDE;
+    most = most ? most : KS_GPU_WIDE;
+    uint64_t widest = least(most, ks_gpu_round_up(p->w->rows, KS_GPU_WIDE));
+    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, x_width * col_bytes, "turned activations",
+                             &p->gpu->turned, err) != 0 ||
+        ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, widest * col_bytes, "decoded weights",
+                             &p->gpu->scratch, err) != 0 ||
+        turn(p, x_width, err) != 0)
+        return -1;
+    for (size_t s = 0; s < p->w->n_shards; s++) {
+        const struct ks_gpu_shard *shard = &p->w->shards[s];
+        for (uint64_t r = 0; r < shard->rows; r += most) {
+            uint64_t rows = least(most, shard->rows - r);
+            struct piece piece = {shard, r, rows, ks_gpu_round_up(rows, KS_GPU_WIDE)};
+            if (many_of_piece(p, &piece, x_width, err) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
+                  struct ks_gpu_tile *y, struct ks_error *err)
+{
+    assert(m >= 1 && m <= y->positions && y->rows == w->rows && w->appended == w->rows);
+    struct product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
+    uint64_t bytes = m * w->cols * sizeof(float);
+    if (ks_vk_buffer_reserve(p.gpu, KS_VK_ON_DEVICE, bytes, "activations", &p.gpu->x, err) != 0 ||
+        ks_vk_begin(p.gpu, &p.slot, err) != 0 ||
+        ks_vk_copy_in(p.gpu, &p.slot, &p.gpu->x, 0, x, bytes, err) != 0)
+        return -1;
+    ks_vk_barrier(p.slot);
+    if ((path == KS_GPU_FEW ? few : many)(&p, err) != 0 || ks_vk_submit(p.gpu, p.slot, err) != 0)
+        return -1;
+    y->ready = p.gpu->submitted;
+    return 0;
+}

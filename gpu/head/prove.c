@@ -1,0 +1,124 @@
+/*
+ * The self-test: a device proves each layout on a product small enough to cost nothing, over more
+ * rows than a tile has and by every path, before it is trusted with a weight.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/base/bytes.h"
+#include "gpu/head/head.h"
+#include "gpu/head/sample.h"
+#include "gpu/head/twin.h"
+
+#define ROWS      150
+#define COLS      512
+#define POSITIONS 67
+#define ALLOWED   1e-5 /* of sum |x w| */
+
+struct sample {
+    uint8_t *parts[KS_GPU_MAX_PARTS];
+    float *x; /* (POSITIONS, COLS) */
+    float *y; /* (POSITIONS, ROWS) */
+};
+
+static void sample_finish(struct sample *s)
+{
+    for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
+        free(s->parts[p]);
+    free(s->x);
+    free(s->y);
+}
+
+static int sample_init(struct sample *s, enum ks_gpu_layout layout, struct ks_error *err)
+{
+    const struct ks_gpu_layout_info *info = ks_gpu_layout_info(layout);
+    size_t blocks = (size_t)ROWS * COLS / info->block_elems;
+    *s = (struct sample){.x = calloc((size_t)POSITIONS * COLS, sizeof *s->x),
+                         .y = calloc((size_t)POSITIONS * ROWS, sizeof *s->y)};
+    bool all = s->x && s->y;
+    for (int p = 0; p < KS_GPU_MAX_PARTS; p++) {
+        s->parts[p] = malloc(blocks * info->part_bytes[p] + 1);
+        all = all && s->parts[p];
+    }
+    if (!all) {
+        sample_finish(s);
+        return ks_fail_memory(err, (size_t)POSITIONS * COLS * sizeof *s->x, "the GPU's self-test");
+    }
+    uint64_t seed = 1;
+    for (size_t i = 0; i < (size_t)POSITIONS * COLS; i++)
+        s->x[i] = ((float)(ks_random_next(&seed) >> 40) - 0x1p23f) * 0x1p-22f;
+    ks_gpu_sample_fill(layout, blocks, &seed, s->parts);
+    return 0;
+}
+
+static int compare_row(const struct sample *s, struct ks_gpu *gpu, enum ks_gpu_layout layout,
+                       enum ks_gpu_path path, size_t m, uint64_t row, struct ks_error *err)
+{
+    float w[COLS];
+    ks_gpu_twin_row(layout, (const void *const *)s->parts, COLS, row, w);
+    for (size_t p = 0; p < m; p++) {
+        double sum = 0, size = 0;
+        for (int k = 0; k < COLS; k++) {
+            double product = (double)w[k] * (double)s->x[p * COLS + (size_t)k];
+            sum += product;
+            size += fabs(product);
+        }
+        double got = (double)s->y[p * ROWS + row];
+        if (!(fabs(got - sum) <= ALLOWED * size))
+            return ks_fail(err, KS_UNSUPPORTED,
+                           "%s computes wrongly: %s of layout %s gives %.9g for row %llu of "
+                           "position %zu, where the CPU has %.9g",
+                           gpu->info.name, ks_gpu_path_name(path), ks_gpu_layout_info(layout)->name,
+                           got, (unsigned long long)row, p, sum);
+    }
+    return 0;
+}
+
+static int try_path(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
+                    enum ks_gpu_path path, size_t m, struct ks_error *err)
+{
+    if (ks_gpu_matmul(w, path, s->x, m, y, err) != 0 || ks_gpu_tile_read(y, 0, m, s->y, err) != 0)
+        return -1;
+    if (ks_vk_fault(w->gpu, KS_GPU_FAULT_ANSWER))
+        s->y[ROWS - 1] += 1e3f;
+    for (uint64_t row = 0; row < ROWS; row += row < ROWS - 5 ? 4 : 1)
+        if (compare_row(s, w->gpu, w->layout, path, m, row, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int try_all(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
+                   struct ks_error *err)
+{
+    if (ks_gpu_weight_append(w, ROWS, (const void *const *)s->parts, err) != 0)
+        return -1;
+    for (size_t m = 1; m <= 4; m *= 2)
+        if (try_path(s, w, y, KS_GPU_FEW, m, err) != 0)
+            return -1;
+    return try_path(s, w, y, KS_GPU_MANY, POSITIONS, err);
+}
+
+int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err)
+{
+    struct sample s;
+    if (sample_init(&s, layout, err) != 0)
+        return -1;
+    int failed = -1;
+    gpu->proved[layout] = true; /* or the weight would ask for the test again */
+    struct ks_gpu_weight *w = ks_gpu_weight_create(gpu, layout, ROWS, COLS, err);
+    struct ks_gpu_tile *y = w ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
+    if (y)
+        failed = try_all(&s, w, y, err);
+    gpu->proved[layout] = failed == 0;
+    ks_gpu_tile_destroy(y);
+    ks_gpu_weight_destroy(w);
+    sample_finish(&s);
+    return failed;
+}
+
+int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err)
+{
+    if (gpu->proved[layout] || gpu->testing.no_self_test)
+        return 0;
+    return ks_gpu_self_test(gpu, layout, err);
+}

@@ -1,0 +1,101 @@
+// Many positions: y = x W^T over f32 tiles, both factors with k as the slow index.
+//
+// A work-group makes 64 positions x 128 rows, a thread 8 x 8 of them; while one slice of 16 k is
+// multiplied from shared memory the next is on its way from the buffers. Every output is one chain
+// of additions over k in order. Twin: ks_gpu_twin_many.
+#version 460
+#extension GL_EXT_control_flow_attributes : enable
+
+const uint THREADS = 128;
+const uint TALL = 64;  // positions of a tile
+const uint WIDE = 128; // weight rows of a tile
+const uint DEEP = 16;  // k of a slice; divides COLS
+const uint EACH = 8;   // outputs of a thread, squared
+
+layout(local_size_x = THREADS) in;
+layout(constant_id = 0) const uint COLS = 1024;
+
+layout(std430, binding = 0) readonly buffer X { vec4 x[]; };      // (COLS, x_width)
+layout(std430, binding = 1) readonly buffer Tile { vec4 tile[]; }; // (COLS, width)
+layout(std430, binding = 2) writeonly buffer Y { vec4 y[]; };     // (positions, stride)
+layout(push_constant) uniform Where
+{
+    uint x_width, x_first; // floats; position of y's first
+    uint width, w_first;   // floats; column of the tile
+    uint stride, y_column; // floats; column of y that w_first goes to
+};
+
+const uint X_LOADS = DEEP * TALL / 4 / THREADS;
+const uint W_LOADS = DEEP * WIDE / 4 / THREADS;
+
+shared vec4 xs[2][DEEP * TALL / 4];
+shared vec4 ws[2][DEEP * WIDE / 4];
+
+vec4 next_x[X_LOADS], next_w[W_LOADS];
+
+void fetch(uint k0)
+{
+    uint p0 = (x_first + gl_WorkGroupID.x * TALL) / 4u, w0 = (w_first + gl_WorkGroupID.y * WIDE) / 4u;
+    [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
+        uint e = gl_LocalInvocationIndex + i * THREADS;
+        next_x[i] = x[(k0 + e / (TALL / 4u)) * (x_width / 4u) + p0 + e % (TALL / 4u)];
+    }
+    [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
+        uint e = gl_LocalInvocationIndex + i * THREADS;
+        next_w[i] = tile[(k0 + e / (WIDE / 4u)) * (width / 4u) + w0 + e % (WIDE / 4u)];
+    }
+}
+
+void store(uint which)
+{
+    [[unroll]] for (uint i = 0u; i < X_LOADS; i++)
+        xs[which][gl_LocalInvocationIndex + i * THREADS] = next_x[i];
+    [[unroll]] for (uint i = 0u; i < W_LOADS; i++)
+        ws[which][gl_LocalInvocationIndex + i * THREADS] = next_w[i];
+}
+
+float acc[EACH][EACH];
+
+// Four blocks of 32 threads make 32 x 64 each. A thread's outputs are quads 16 positions and 32
+// rows apart, so that neighbours read neighbouring words.
+void multiply(uint which, uint p, uint w)
+{
+    [[unroll]] for (uint k = 0u; k < DEEP; k++) {
+        vec4 a[2], b[2];
+        [[unroll]] for (uint i = 0u; i < 2u; i++) {
+            a[i] = xs[which][k * (TALL / 4u) + p / 4u + 4u * i];
+            b[i] = ws[which][k * (WIDE / 4u) + w / 4u + 8u * i];
+        }
+        [[unroll]] for (uint i = 0u; i < EACH; i++)
+            [[unroll]] for (uint j = 0u; j < EACH; j++)
+                acc[i][j] += a[i / 4u][i % 4u] * b[j / 4u][j % 4u];
+    }
+}
+
+void main()
+{
+    uint thread = gl_LocalInvocationIndex % 32u, block = gl_LocalInvocationIndex / 32u;
+    uint p = block % 2u * 32u + thread / 8u * 4u, w = block / 2u * 64u + thread % 8u * 4u;
+    [[unroll]] for (uint i = 0u; i < EACH; i++)
+        [[unroll]] for (uint j = 0u; j < EACH; j++)
+            acc[i][j] = 0.0;
+    fetch(0u);
+    store(0u);
+    barrier();
+    uint which = 0u;
+    for (uint k0 = 0u; k0 < COLS; k0 += DEEP) {
+        bool more = k0 + DEEP < COLS;
+        if (more)
+            fetch(k0 + DEEP);
+        multiply(which, p, w);
+        if (more)
+            store(which ^ 1u);
+        barrier();
+        which ^= 1u;
+    }
+    uint p0 = gl_WorkGroupID.x * TALL + p, w0 = y_column + gl_WorkGroupID.y * WIDE + w;
+    [[unroll]] for (uint i = 0u; i < EACH; i++)
+        [[unroll]] for (uint j = 0u; j < 2u; j++)
+            y[((p0 + i / 4u * 16u + i % 4u) * stride + w0 + 32u * j) / 4u] =
+                vec4(acc[i][4u * j], acc[i][4u * j + 1u], acc[i][4u * j + 2u], acc[i][4u * j + 3u]);
+}
