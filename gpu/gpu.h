@@ -76,10 +76,11 @@ int ks_gpu_list(struct ks_gpu_info **devices, size_t *n, struct ks_error *err);
 int ks_gpu_choose(const struct ks_gpu_info *devices, size_t n, const char *which, size_t *index,
                   struct ks_error *err);
 
+/* Lists and chooses without opening: what ks_gpu_open would take. */
+int ks_gpu_pick(const char *which, struct ks_gpu_info *info, struct ks_error *err);
+
 /* Lists, chooses, opens, and lets the device prove itself on a small product (ks_gpu_self_test). */
-struct ks_gpu *ks_gpu_open_named(const char *which, struct ks_error *err);
-/* The same with "auto"; NULL with the reason for people in why[why_size]. */
-struct ks_gpu *ks_gpu_open(char *why, size_t why_size);
+struct ks_gpu *ks_gpu_open(const char *which, struct ks_error *err);
 void ks_gpu_close(struct ks_gpu *gpu);
 const struct ks_gpu_info *ks_gpu_info(const struct ks_gpu *gpu); /* lives as long as gpu */
 bool ks_gpu_lost(const struct ks_gpu *gpu);
@@ -169,7 +170,7 @@ int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *ou
 
 /*
  * Computes a small product of that layout by every path and compares it with the CPU twin. -1 with
- * KS_UNSUPPORTED where an answer is wrong: the device must not be used then. ks_gpu_open_named does
+ * KS_UNSUPPORTED where an answer is wrong: the device must not be used then. ks_gpu_open does
  * this for KS_GPU_I8, ks_gpu_weight_create for a layout that is new to the device.
  */
 int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err);

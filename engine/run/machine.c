@@ -42,6 +42,16 @@ static uint64_t meminfo(const char *key)
     return kib * 1024;
 }
 
+static void describe_gpu(char *text, size_t size)
+{
+    struct ks_gpu_info info;
+    struct ks_error why;
+    if (ks_gpu_pick(NULL, &info, &why) != 0)
+        snprintf(text, size, "%.*s", (int)size - 1, why.text);
+    else
+        snprintf(text, size, "%.120s, %.120s", info.name, info.driver);
+}
+
 int ks_machine_probe(struct ks_machine *out, struct ks_error *err)
 {
     static const enum ks_isa all[] = {KS_ISA_SCALAR, KS_ISA_AVX2, KS_ISA_AVX512, KS_ISA_NEON};
@@ -58,8 +68,7 @@ int ks_machine_probe(struct ks_machine *out, struct ks_error *err)
         else
             out->isas_not[not ++] = ks_isa_name(all[i]);
     }
-    struct ks_gpu *gpu = ks_gpu_open(out->gpu, sizeof out->gpu);
-    ks_gpu_close(gpu);
+    describe_gpu(out->gpu, sizeof out->gpu);
     enum ks_isa isa;
     if (ks_isa_choose(&isa, err))
         return -1;

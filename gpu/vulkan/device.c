@@ -1,7 +1,6 @@
 /*
  * Opening and closing a device.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,18 +146,9 @@ struct ks_gpu *ks_gpu_open_testing(const char *which, const struct ks_gpu_testin
     return gpu;
 }
 
-struct ks_gpu *ks_gpu_open_named(const char *which, struct ks_error *err)
+struct ks_gpu *ks_gpu_open(const char *which, struct ks_error *err)
 {
     return ks_gpu_open_testing(which, NULL, err);
-}
-
-struct ks_gpu *ks_gpu_open(char *why, size_t why_size)
-{
-    struct ks_error err;
-    struct ks_gpu *gpu = ks_gpu_open_named(NULL, &err);
-    if (!gpu)
-        snprintf(why, why_size, "%s", err.text);
-    return gpu;
 }
 
 static void close_device(struct ks_gpu *gpu)

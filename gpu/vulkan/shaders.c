@@ -109,26 +109,24 @@ static const uint32_t many[] =
 #include "gpu/shaders/many.inc"
     ;
 
-#define CODE(words) {words, sizeof words}
-#define BOTH(name)  {CODE(few_##name), CODE(decode_##name)}
+#define CODE(words)                                                                                \
+    {                                                                                              \
+        words, sizeof words                                                                        \
+    }
+#define BOTH(name)                                                                                 \
+    {                                                                                              \
+        CODE(few_##name), CODE(decode_##name)                                                      \
+    }
 
 static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][2] = {
-    [KS_GPU_F32] = BOTH(f32),
-    [KS_GPU_F16] = BOTH(f16),
-    [KS_GPU_BF16] = BOTH(bf16),
-    [KS_GPU_I8] = BOTH(i8),
-    [KS_GPU_I4] = BOTH(i4),
-    [KS_GPU_U4] = BOTH(u4),
-    [KS_GPU_I5] = BOTH(i5),
-    [KS_GPU_U5] = BOTH(u5),
-    [KS_GPU_LEVELS4] = BOTH(levels4),
-    [KS_GPU_FP4] = BOTH(fp4),
-    [KS_GPU_K2] = BOTH(k2),
-    [KS_GPU_K3] = BOTH(k3),
-    [KS_GPU_K4] = BOTH(k4),
-    [KS_GPU_K5] = BOTH(k5),
-    [KS_GPU_K6] = BOTH(k6),
-    [KS_GPU_LEVELS4_K] = BOTH(levels4_k),
+    [KS_GPU_F32] = BOTH(f32),         [KS_GPU_F16] = BOTH(f16),
+    [KS_GPU_BF16] = BOTH(bf16),       [KS_GPU_I8] = BOTH(i8),
+    [KS_GPU_I4] = BOTH(i4),           [KS_GPU_U4] = BOTH(u4),
+    [KS_GPU_I5] = BOTH(i5),           [KS_GPU_U5] = BOTH(u5),
+    [KS_GPU_LEVELS4] = BOTH(levels4), [KS_GPU_FP4] = BOTH(fp4),
+    [KS_GPU_K2] = BOTH(k2),           [KS_GPU_K3] = BOTH(k3),
+    [KS_GPU_K4] = BOTH(k4),           [KS_GPU_K5] = BOTH(k5),
+    [KS_GPU_K6] = BOTH(k6),           [KS_GPU_LEVELS4_K] = BOTH(levels4_k),
 };
 static const struct ks_vk_code alone[] = {CODE(turn), CODE(many)};
 
@@ -145,8 +143,7 @@ struct ks_hash ks_vk_shaders_hash(void)
     struct ks_hash all = {0, 0};
     for (int s = 0; s < KS_VK_SHADERS; s++)
         for (int l = 0; l < (s < KS_VK_TURN ? KS_GPU_LAYOUTS : 1); l++) {
-            struct ks_vk_code code =
-                ks_vk_shader_code((enum ks_vk_shader)s, (enum ks_gpu_layout)l);
+            struct ks_vk_code code = ks_vk_shader_code((enum ks_vk_shader)s, (enum ks_gpu_layout)l);
             all = ks_hash_join(all, ks_hash_bytes(code.words, code.bytes));
         }
     return all;

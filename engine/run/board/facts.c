@@ -97,10 +97,9 @@ static int document_facts(const struct ks_run *run, struct ks_arena *a, struct k
 
 static const char *head_note(struct ks_arena *a)
 {
-    char why[200];
-    struct ks_gpu *gpu = ks_gpu_open(why, sizeof why);
-    ks_gpu_close(gpu);
-    return ks_arena_strdup(a, gpu ? "" : why);
+    struct ks_gpu_info info;
+    struct ks_error why;
+    return ks_arena_strdup(a, ks_gpu_pick(NULL, &info, &why) ? why.text : "");
 }
 
 static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *f,
