@@ -103,7 +103,8 @@ int cli_finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_DONE;
-    fprintf(stderr, "kldscope: cannot write the output: %s\n", strerror(errno));
+    if (errno != EPIPE) /* who reads no further, as head does, knows it */
+        fprintf(stderr, "kldscope: cannot write the output: %s\n", strerror(errno));
     return CLI_USAGE;
 }
 

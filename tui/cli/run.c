@@ -26,8 +26,8 @@ struct progress {
     bool terminal;
     int64_t told_ns;
     size_t log_told; /* log lines written so far */
-    uint64_t serial;
     bool line_open;
+    char told[256]; /* the newest text, to say nothing twice in a log */
 };
 
 static int64_t now_ns(void)
@@ -82,9 +82,10 @@ static void tell(struct progress *p, const struct ks_snapshot *s)
     if (s->state > KS_RUN_PAUSED || now - p->told_ns < (p->terminal ? TERMINAL_NS : LOG_NS))
         return;
     format_progress(s, text, sizeof text);
-    if (!*text)
+    if (!*text || strcmp(text, p->told) == 0)
         return;
     p->told_ns = now;
+    snprintf(p->told, sizeof p->told, "%s", text);
     if (p->terminal)
         fprintf(stderr, "\r\033[K%s", text);
     else
