@@ -46,6 +46,9 @@ static void exec_demo(const char *term, const char *const *args)
     setenv("LC_ALL", "C", 1);
     unsetenv("LINES");
     unsetenv("COLUMNS");
+    /* The tests may themselves run under nohup, or in a shell's background. */
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
     execv(getenv("KS_TUI_DEMO"), (char *const *)(uintptr_t)argv);
     _exit(126);
 }

@@ -73,7 +73,8 @@ const char *cli_data_folder(void);
 
 /* Set by handlers of SIGINT and SIGTERM, and SIGHUP. */
 extern volatile sig_atomic_t cli_interrupted, cli_hung_up;
-/* SIGINT and SIGTERM set the flag once; a second one ends the program at once with 130. */
+/* SIGINT and SIGTERM set the flag once; a second one ends the program at once with 130. A signal
+ * that was ignored when the program began stays so. */
 void cli_catch_signals(void);
 
 int cli_run(const struct cli_command *self, int argc, char **argv);

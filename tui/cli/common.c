@@ -24,11 +24,20 @@ static void on_hangup(int signal)
     cli_hung_up = 1;
 }
 
+/* What nohup, or a shell that starts us in the background, ignores stays ignored. */
+static void catch_unless_ignored(int signal, void (*handler)(int))
+{
+    struct sigaction before;
+    sigaction(signal, NULL, &before);
+    if (before.sa_handler != SIG_IGN)
+        sigaction(signal, &(struct sigaction){.sa_handler = handler}, NULL);
+}
+
 void cli_catch_signals(void)
 {
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
-    sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
-    sigaction(SIGHUP, &(struct sigaction){.sa_handler = on_hangup}, NULL);
+    catch_unless_ignored(SIGINT, on_interrupt);
+    catch_unless_ignored(SIGTERM, on_interrupt);
+    catch_unless_ignored(SIGHUP, on_hangup);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 }
 

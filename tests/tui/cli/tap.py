@@ -1,6 +1,7 @@
 """Test cases of the whole program, spoken as TAP: each function named case_* is one."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -9,6 +10,11 @@ PROGRAM = os.environ["KLDSCOPE"]
 ROOT = os.environ["KS_SOURCE_ROOT"]
 DATA = os.environ["KS_TEST_DATA"]
 SCENARIOS = os.path.join(ROOT, "scenarios")
+
+
+# The tests may themselves run under nohup, or in a shell's background; the program must not.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def run(*words, env=None, stdin=b"", cwd=None, timeout=300):
