@@ -5,54 +5,9 @@
  */
 #include "tests/testing.h"
 
-#include <stdatomic.h>
-
+#include "tests/failing_memory.h"
 #include "tests/lua/recorder.h"
 #include "tests/lua/scripts.h"
-
-static atomic_long until_failure; /* 0: none fails */
-
-static bool fails(void)
-{
-    return atomic_load(&until_failure) > 0 && atomic_fetch_sub(&until_failure, 1) == 1;
-}
-
-/* The linker sends the calls of our libraries here (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t size);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t n);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t n);
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *block, size_t size)
-{
-    return fails() ? NULL : __real_realloc(block, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
-
-char *__wrap_strndup(const char *text, size_t n)
-{
-    return fails() ? NULL : __real_strndup(text, n);
-}
 
 static const char script[] =
     "local ref = model 'tiny.gguf'\n"
@@ -121,11 +76,12 @@ static void any_allocation_of_ours_may_fail(void **state)
     const struct folder *f = *state;
     folder_put(f, "test.lua", script, sizeof script - 1);
     size_t failed = 0;
-    for (long n = 1;; n++) {
-        atomic_store(&until_failure, n);
+    memory_comes_back = true;
+    for (long n = 0;; n++) {
+        allocations_left = n;
         bool whole = load_and_use(f, &small_limits);
-        bool reached = atomic_load(&until_failure) <= 0;
-        atomic_store(&until_failure, 0);
+        bool reached = allocations_left < 0;
+        allocations_left = -1;
         failed += !whole;
         if (!reached) {
             assert_true(whole);

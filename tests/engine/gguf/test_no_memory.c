@@ -1,6 +1,6 @@
 /*
  * Every allocation of an open fails once: the answer is an error, never a crash, and nothing leaks
- * (the leak checker of the sanitizer looks on). Linked with --wrap for the allocators.
+ * (the leak checker of the sanitizer looks on).
  */
 #include "tests/testing.h"
 
@@ -10,35 +10,7 @@
 #include "engine/quant/type.h"
 #include "tests/engine/gguf/touch.h"
 #include "tests/engine/gguf/writer.h"
-
-static long left = -1; /* allocations until one fails; negative: none does */
-
-static bool fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_reallocarray(void *p, size_t n, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_reallocarray(void *p, size_t n, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_reallocarray(void *p, size_t n, size_t size)
-{
-    return fails() ? NULL : __real_reallocarray(p, n, size);
-}
+#include "tests/failing_memory.h"
 
 /* Enough metadata that the list grows more than once. */
 static void save(const char *path, uint16_t no)
@@ -77,9 +49,9 @@ static void every_allocation_may_fail(void **state)
     long tries = 0;
     while (!g) {
         struct ks_error err = {0};
-        left = tries++;
+        allocations_left = tries++;
         g = ks_gguf_open(second, &err);
-        left = -1;
+        allocations_left = -1;
         if (!g && err.code != KS_NO_MEMORY)
             fail_msg("allocation %ld: %s", tries, err.text);
         assert_true(g || strstr(err.text, "out of memory"));
@@ -92,6 +64,7 @@ static void every_allocation_may_fail(void **state)
 
 int main(void)
 {
+    memory_comes_back = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -1,58 +1,9 @@
 /*
  * Every allocation fails once: the answer is an error that says so, never a crash, and nothing
- * leaks (the sanitizer's leak checker looks on). Linked with --wrap for the allocators.
+ * leaks (the sanitizer's leak checker looks on).
  */
 #include "tests/engine/model/samples.h"
-
-static long left = -1; /* allocations until one fails; negative: none does */
-
-static bool fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__real_reallocarray(void *p, size_t n, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-char *__real_strndup(const char *s, size_t n);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_reallocarray(void *p, size_t n, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-char *__wrap_strndup(const char *s, size_t n);
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    return fails() ? NULL : __real_realloc(p, size);
-}
-
-void *__wrap_reallocarray(void *p, size_t n, size_t size)
-{
-    return fails() ? NULL : __real_reallocarray(p, n, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return fails() ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-    return fails() ? NULL : __real_strndup(s, n);
-}
+#include "tests/failing_memory.h"
 
 static struct ks_model *open_plain(struct ks_error *err)
 {
@@ -75,9 +26,9 @@ static void assert_every_allocation_may_fail(struct ks_model *(*open)(struct ks_
     long tries = 0;
     while (!m) {
         struct ks_error err = {0};
-        left = tries++;
+        allocations_left = tries++;
         m = open(&err);
-        left = -1;
+        allocations_left = -1;
         if (!m && err.code != KS_NO_MEMORY)
             fail_msg("allocation %ld: %s", tries - 1, err.text);
     }
@@ -123,9 +74,9 @@ static void logits_survive_every_failing_allocation(void **state)
     long tries = 0;
     while (failed) {
         struct ks_error err = {0};
-        left = tries++;
+        allocations_left = tries++;
         failed = ks_model_logits(m, ids, 3, 1, count_row, &rows, &err);
-        left = -1;
+        allocations_left = -1;
         if (failed && err.code != KS_NO_MEMORY)
             fail_msg("allocation %ld: %s", tries - 1, err.text);
         if (failed)
@@ -139,6 +90,7 @@ static void logits_survive_every_failing_allocation(void **state)
 
 int main(void)
 {
+    memory_comes_back = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_survives_every_failing_allocation),
         cmocka_unit_test(converting_survives_every_failing_allocation),

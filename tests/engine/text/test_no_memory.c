@@ -1,6 +1,6 @@
 /*
  * Every allocation fails once: the answer is an error, never a crash, and nothing leaks (the leak
- * checker of the sanitizer looks on). Linked with --wrap for the allocators.
+ * checker of the sanitizer looks on).
  */
 #include "tests/testing.h"
 
