@@ -27,6 +27,23 @@ void *ks_alloc_aligned(size_t n, size_t size)
     return p;
 }
 
+void *ks_grow(void *items, size_t *cap, size_t n, size_t size, const char *what,
+              struct ks_error *err)
+{
+    if (n < *cap)
+        return items;
+    size_t wanted = n < 32 ? 64 : n > SIZE_MAX / 2 ? SIZE_MAX : 2 * n, bytes;
+    if (__builtin_mul_overflow(wanted, size, &bytes))
+        bytes = SIZE_MAX;
+    void *grown = bytes == SIZE_MAX ? NULL : realloc(items, bytes);
+    if (!grown) {
+        ks_fail_memory(err, bytes, what);
+        return NULL;
+    }
+    *cap = wanted;
+    return grown;
+}
+
 static int buf_reserve(struct ks_buf *b, size_t more, struct ks_error *err)
 {
     size_t need;

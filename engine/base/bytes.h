@@ -1,6 +1,6 @@
 /*
- * Small change: little-endian loads, arithmetic that says when it overflows, growing byte buffers,
- * content hashes and the one pseudo-random generator.
+ * Small change: little-endian loads, arithmetic that says when it overflows, growing arrays and
+ * byte buffers, content hashes and the one pseudo-random generator.
  *
  * All functions are pure or work on the caller's object; any thread.
  */
@@ -57,6 +57,14 @@ static inline bool ks_add_u64(uint64_t a, uint64_t b, uint64_t *out)
 
 /* calloc(n, size) with 64-byte alignment, for SIMD loads; NULL on overflow or no memory. free(). */
 void *ks_alloc_aligned(size_t n, size_t size);
+
+/*
+ * Room for one more item behind the n of a growing array: returns the array, moved or not, with
+ * *cap items of room; NULL with *err and the array as it was when out of memory. `what` is for the
+ * message.
+ */
+void *ks_grow(void *items, size_t *cap, size_t n, size_t size, const char *what,
+              struct ks_error *err);
 
 /* A growing byte buffer. Zero-initialize; bytes is always NUL-terminated once anything was put. */
 struct ks_buf {

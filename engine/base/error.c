@@ -4,10 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
-static void cut_with_dots(struct ks_error *err, size_t wanted)
+#include "engine/base/text.h"
+
+/* Makes one line of a text that wanted so many bytes: names in it may come from anywhere. */
+static void complete(struct ks_error *err, size_t wanted)
 {
     if (wanted >= sizeof err->text)
         memcpy(err->text + sizeof err->text - 4, "...", 4);
+    ks_text_one_line(err->text);
+}
+
+/* Puts ": more" behind the `at` bytes that are there. */
+static void append(struct ks_error *err, size_t at, const char *more)
+{
+    if (at < sizeof err->text) {
+        int n = snprintf(err->text + at, sizeof err->text - at, ": %s", more);
+        at += n < 0 ? 0 : (size_t)n;
+    }
+    complete(err, at);
 }
 
 int ks_fail(struct ks_error *err, enum ks_code code, const char *format, ...)
@@ -17,7 +31,7 @@ int ks_fail(struct ks_error *err, enum ks_code code, const char *format, ...)
     int n = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     err->code = code;
-    cut_with_dots(err, n < 0 ? 0 : (size_t)n);
+    complete(err, n < 0 ? 0 : (size_t)n);
     return -1;
 }
 
@@ -29,13 +43,8 @@ int ks_fail_errno(struct ks_error *err, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    size_t at = n < 0 ? 0 : (size_t)n;
-    if (at < sizeof err->text) {
-        n = snprintf(err->text + at, sizeof err->text - at, ": %s", why);
-        at += n < 0 ? 0 : (size_t)n;
-    }
     err->code = KS_SYSTEM;
-    cut_with_dots(err, at);
+    append(err, n < 0 ? 0 : (size_t)n, why);
     return -1;
 }
 
@@ -51,11 +60,6 @@ int ks_fail_prefix(struct ks_error *err, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    size_t at = n < 0 ? 0 : (size_t)n;
-    if (at < sizeof err->text) {
-        n = snprintf(err->text + at, sizeof err->text - at, ": %s", old.text);
-        at += n < 0 ? 0 : (size_t)n;
-    }
-    cut_with_dots(err, at);
+    append(err, n < 0 ? 0 : (size_t)n, old.text);
     return -1;
 }

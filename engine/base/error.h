@@ -6,7 +6,8 @@
  * untouched. On success *err is not written. err may never be NULL.
  *
  * The text is one line for the person who must act: the file, the place in it (byte offset, tensor,
- * line), what was found, what to do. No trailing newline, no program name.
+ * line), what was found, what to do. No trailing newline, no program name. Control characters in
+ * what is quoted become spaces, so that it can be shown anywhere.
  *
  * Threads: a ks_error belongs to the caller; there is no shared state.
  */

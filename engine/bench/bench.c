@@ -6,28 +6,21 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/base/bytes.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "engine/base/clock.h"
 
 double ks_bench_seconds(void (*run)(void *ctx), void *ctx)
 {
     run(ctx);
-    double best = INFINITY, start = now(), before = start;
-    for (int i = 0; i < 3 || before - start < 0.1; i++) {
+    int64_t best = INT64_MAX, start = ks_clock_ns(), before = start;
+    for (int i = 0; i < 3 || before - start < 100000000; i++) {
         run(ctx);
-        double after = now();
-        best = fmin(best, after - before);
+        int64_t after = ks_clock_ns();
+        best = after - before < best ? after - before : best;
         before = after;
     }
-    return best;
+    return (double)best * 1e-9;
 }
 
 float *ks_bench_floats(size_t n, struct ks_error *err)

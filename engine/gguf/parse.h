@@ -56,10 +56,6 @@ int ks_reader_name(struct ks_reader *r, char **out, const char *what, struct ks_
 enum { KS_SHOWN_SIZE = 100 };
 const char *ks_shown(const char *bytes, size_t len, char buf[KS_SHOWN_SIZE]);
 
-/* Makes room for one more item of `size` bytes in a growing array. */
-int ks_grow(void **items, size_t *cap, size_t n, size_t size, const char *what,
-            struct ks_error *err);
-
 /* ---------------------------------------------------------------------------- value.c */
 
 struct ks_values {

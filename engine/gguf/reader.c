@@ -112,17 +112,3 @@ const char *ks_shown(const char *bytes, size_t len, char buf[KS_SHOWN_SIZE])
     buf[n] = '\0';
     return buf;
 }
-
-int ks_grow(void **items, size_t *cap, size_t n, size_t size, const char *what,
-            struct ks_error *err)
-{
-    if (n < *cap)
-        return 0;
-    size_t wanted = *cap ? *cap * 2 : 32;
-    void *grown = reallocarray(*items, wanted, size);
-    if (!grown)
-        return ks_fail_memory(err, (unsigned long long)wanted * size, what);
-    *items = grown;
-    *cap = wanted;
-    return 0;
-}

@@ -1,7 +1,6 @@
 /*
  * The tensor list, and whether each tensor's bytes are where the list says.
  */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +79,11 @@ static int measure(struct ks_gguf_tensor *t, const struct ks_reader *r, uint64_t
 
 static int read_entry(struct ks_tensors *tensors, struct ks_reader *r, struct ks_error *err)
 {
-    if (ks_grow((void **)&tensors->items, &tensors->cap, tensors->n, sizeof *tensors->items,
-                "the tensor list", err))
+    struct ks_gguf_tensor *items =
+        ks_grow(tensors->items, &tensors->cap, tensors->n, sizeof *items, "the tensor list", err);
+    if (!items)
         return -1;
+    tensors->items = items;
     struct ks_gguf_tensor *t = &tensors->items[tensors->n];
     *t = (struct ks_gguf_tensor){0};
     snprintf(r->where, sizeof r->where, "tensor %zu", tensors->n + 1);

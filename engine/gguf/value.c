@@ -176,9 +176,11 @@ static int read_value(struct ks_gguf_value *v, struct ks_reader *r, struct ks_er
 
 static int read_entry(struct ks_values *values, struct ks_reader *r, struct ks_error *err)
 {
-    if (ks_grow((void **)&values->items, &values->cap, values->n, sizeof *values->items,
-                "the metadata", err))
+    struct ks_gguf_value *items =
+        ks_grow(values->items, &values->cap, values->n, sizeof *items, "the metadata", err);
+    if (!items)
         return -1;
+    values->items = items;
     struct ks_gguf_value *v = &values->items[values->n];
     *v = (struct ks_gguf_value){0};
     snprintf(r->where, sizeof r->where, "metadata entry %zu", values->n + 1);

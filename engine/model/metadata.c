@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/text.h"
+
 static const char *const type_names[] = {
     [KS_GGUF_U8] = "u8",       [KS_GGUF_I8] = "i8",     [KS_GGUF_U16] = "u16",
     [KS_GGUF_I16] = "i16",     [KS_GGUF_U32] = "u32",   [KS_GGUF_I32] = "i32",
@@ -177,5 +179,6 @@ bool ks_model_metadata(const struct ks_model *m, size_t i, const char **key, con
     else
         put_scalar(&line, v);
     close_line(&line);
+    ks_text_one_line(text); /* what is left of control characters: C1 in UTF-8 */
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
+#include "engine/base/path.h"
 #include "engine/model/arch/arch.h"
 
 static char *copy_text(const char *text, size_t len, struct ks_error *err)
@@ -22,12 +23,6 @@ static char *copy_value(const struct ks_gguf *g, const char *key, const char *ot
     if (ks_gguf_get_str(g, key, &s, err) < 0)
         return NULL;
     return copy_text(s.bytes, s.len, err);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static int list_tensors(struct ks_model *m, struct ks_error *err)
@@ -80,7 +75,7 @@ static void count_weights(struct ks_model *m)
 static int copy_texts(struct ks_model *m, struct ks_error *err)
 {
     const struct ks_gguf *g = m->gguf;
-    m->name = copy_value(g, "general.name", base_name(m->path), err);
+    m->name = copy_value(g, "general.name", ks_path_file(m->path), err);
     m->tokenizer_model = m->name ? copy_value(g, "tokenizer.ggml.model", "", err) : NULL;
     m->tokenizer_pre = m->tokenizer_model ? copy_value(g, "tokenizer.ggml.pre", "", err) : NULL;
     return m->tokenizer_pre ? 0 : -1;

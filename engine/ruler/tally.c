@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/base/bytes.h"
 #include "engine/kernels/math.h"
 #include "engine/ruler/tally_private.h"
 
@@ -75,37 +76,25 @@ static int check_window(const struct ks_tally *t, const struct ks_tally_window *
     return 0;
 }
 
-/* Room for one more element in an array that doubles. */
-static int grow(void **array, size_t n, size_t *cap, size_t size, const char *what,
-                struct ks_error *err)
-{
-    if (n < *cap)
-        return 0;
-    size_t new_cap = n < 32 ? 64 : n * 2;
-    void *grown = realloc(*array, new_cap * size);
-    if (!grown)
-        return ks_fail_memory(err, new_cap * size, what);
-    *array = grown;
-    *cap = new_cap;
-    return 0;
-}
-
 /* Everything that can fail, before anything is counted. */
 static int make_room(struct ks_tally *t, uint32_t corpus, size_t n, struct ks_error *err)
 {
-    void *clusters = t->clusters, *trend = t->trend, *klds = t->window_klds;
-    int rc = grow(&clusters, t->n_clusters, &t->cap_clusters, sizeof *t->clusters, "a tally", err);
+    struct cluster *clusters =
+        ks_grow(t->clusters, &t->cap_clusters, t->n_clusters, sizeof *clusters, "a tally", err);
+    if (!clusters)
+        return -1;
     t->clusters = clusters;
-    if (rc)
+    float *trend = ks_grow(t->trend, &t->cap_windows, t->n_windows, sizeof *trend, "a tally", err);
+    if (!trend)
         return -1;
-    rc = grow(&trend, t->n_windows, &t->cap_windows, sizeof *t->trend, "a tally", err);
     t->trend = trend;
-    if (rc)
+    double *klds =
+        ks_grow(t->window_klds, &t->cap_window_klds, n, sizeof *klds, "a window's KLDs", err);
+    if (!klds)
         return -1;
-    rc = grow(&klds, n, &t->cap_window_klds, sizeof *t->window_klds, "a window's KLDs", err);
     t->window_klds = klds;
-    if (rc || t->is_reference)
-        return rc;
+    if (t->is_reference)
+        return 0;
     return ks_order_reserve(&t->klds[corpus], n, err);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/run/state.h"
 
 #define DEFAULT_WINDOW 512
@@ -237,11 +238,11 @@ int ks_run_prepare(struct ks_run *run, struct ks_error *err)
     if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err) ||
         ks_run_preflight(run, err))
         return -1;
-    int64_t begin = ks_run_now_ns();
+    int64_t begin = ks_clock_ns();
     if (build_lanes(run, err) || make_tallies(run, err) || ks_run_make_facts(run, err))
         return -1;
     ks_board_note(run->board, KS_LOG_INFO, "%zu arms built in %.1f s, %.1f MB of new tensors",
-                  run->n_lanes - 1, (double)(ks_run_now_ns() - begin) / 1e9,
+                  run->n_lanes - 1, (double)(ks_clock_ns() - begin) / 1e9,
                   (double)ks_store_bytes(run->store) / 1e6);
     return 0;
 }

@@ -69,8 +69,6 @@ struct ks_run {
     bool started, joined;
 };
 
-int64_t ks_run_now_ns(void); /* monotonic */
-
 /* The document that window w cuts. */
 const struct ks_document *ks_run_document(const struct ks_run *run, const struct ks_window *w);
 
@@ -87,8 +85,8 @@ int ks_run_make_facts(struct ks_run *run, struct ks_error *err);
 /* measure.c. All windows, until done or asked to stop. */
 int ks_run_measure(struct ks_run *run, struct ks_error *err);
 
-/* board/publish.c. `doing` is "" unless preparing. Every time, or only if the last one is long enough ago
- * for the screen and for the cost of making it. */
+/* board/publish.c. `doing` is "" unless preparing. Every time, or only if the last one is long
+ * enough ago for the screen and for the cost of making it. */
 int ks_run_publish(struct ks_run *run, const char *doing, struct ks_error *err);
 int ks_run_publish_if_due(struct ks_run *run, const char *doing, struct ks_error *err);
 

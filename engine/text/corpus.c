@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/path.h"
 #include "engine/text/document/chat.h"
 #include "engine/text/document/mask.h"
 #include "engine/text/document/record.h"
@@ -37,37 +38,28 @@ struct names {
 
 static const char *keep_name(struct loader *l, const char *name)
 {
+    static const char what[] = "the name of a corpus file";
     struct names *names = l->out.memory;
-    if (names->n == names->cap) {
-        size_t cap = names->cap ? names->cap * 2 : 16;
-        char **grown = realloc(names->at, cap * sizeof *grown);
-        if (!grown)
-            goto fail;
-        names->at = grown;
-        names->cap = cap;
-    }
+    char **at = ks_grow(names->at, &names->cap, names->n, sizeof *at, what, l->err);
+    if (!at)
+        return NULL;
+    names->at = at;
     char *copy = strdup(name);
     if (!copy)
-        goto fail;
-    return names->at[names->n++] = copy;
-fail:
-    ks_fail_memory(l->err, strlen(name), "the name of a corpus file");
-    return NULL;
+        ks_fail_memory(l->err, strlen(name) + 1, what);
+    else
+        at[names->n++] = copy;
+    return copy;
 }
 
 static struct ks_document *new_document(struct loader *l)
 {
-    if (l->out.n_documents == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        struct ks_document *grown = realloc(l->out.documents, cap * sizeof *grown);
-        if (!grown) {
-            ks_fail_memory(l->err, cap * sizeof *grown, "documents");
-            return NULL;
-        }
-        l->out.documents = grown;
-        l->cap = cap;
-    }
-    return &l->out.documents[l->out.n_documents];
+    struct ks_document *documents = ks_grow(l->out.documents, &l->cap, l->out.n_documents,
+                                            sizeof *documents, "documents", l->err);
+    if (!documents)
+        return NULL;
+    l->out.documents = documents;
+    return &documents[l->out.n_documents];
 }
 
 void ks_corpus_finish(struct ks_corpus *c)
@@ -276,8 +268,8 @@ static int load_lines(struct loader *l, struct ks_source *s)
 
 static int load_file(struct loader *l, const char *path)
 {
-    bool lines = ks_source_ends(path, ".jsonl");
-    if (!lines && !ks_source_ends(path, ".txt"))
+    bool lines = ks_path_ends(path, ".jsonl");
+    if (!lines && !ks_path_ends(path, ".txt"))
         return ks_fail(l->err, KS_UNSUPPORTED,
                        "%s: corpora are .txt files (one document) or .jsonl files (one a line)",
                        l->file);

@@ -59,14 +59,11 @@ void ks_merger_finish(struct ks_merger *m)
 
 static int push(struct ks_merger *m, struct ks_candidate c, struct ks_error *err)
 {
-    if (m->n_heap == m->cap_heap) {
-        size_t cap = m->cap_heap ? m->cap_heap * 2 : 128;
-        struct ks_candidate *grown = realloc(m->heap, cap * sizeof *grown);
-        if (!grown)
-            return ks_fail_memory(err, cap * sizeof *grown, "the merges of a text");
-        m->heap = grown;
-        m->cap_heap = cap;
-    }
+    struct ks_candidate *heap =
+        ks_grow(m->heap, &m->cap_heap, m->n_heap, sizeof *heap, "the merges of a text", err);
+    if (!heap)
+        return -1;
+    m->heap = heap;
     size_t i = m->n_heap++;
     for (; i > 0 && c.order < m->heap[(i - 1) / 2].order; i = (i - 1) / 2)
         m->heap[i] = m->heap[(i - 1) / 2];

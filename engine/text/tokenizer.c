@@ -12,15 +12,11 @@ enum { MAX_TEXT = INT32_MAX / 4 }; /* offsets are 32 bits, and text may grow thr
 
 int ks_tokens_put(struct ks_tokens *t, int32_t id, struct ks_error *err)
 {
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 256;
-        int32_t *grown = realloc(t->ids, cap * sizeof *grown);
-        if (!grown)
-            return ks_fail_memory(err, cap * sizeof *grown, "the tokens of a text");
-        t->ids = grown;
-        t->cap = cap;
-    }
-    t->ids[t->n++] = id;
+    int32_t *ids = ks_grow(t->ids, &t->cap, t->n, sizeof *ids, "the tokens of a text", err);
+    if (!ids)
+        return -1;
+    t->ids = ids;
+    ids[t->n++] = id;
     return 0;
 }
 

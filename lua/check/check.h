@@ -70,7 +70,4 @@ int ks_form_wrong(const struct ks_form *f, const char *key, const char *expected
 /* The number of elements of the list at index; raises where it has holes or other keys. */
 size_t ks_form_list(const struct ks_form *f, int index, const char *key);
 
-/* Whether text is UTF-8 without control characters. */
-bool ks_text_printable(const char *text);
-
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/text.h"
 #include "lua/check/check.h"
 
 #define LINE_BYTES 240
@@ -17,9 +18,9 @@ static char *cut_line(lua_State *L, const char *text)
     char *line = malloc(n + 1);
     if (!line)
         ks_word_fail(L, KS_NO_MEMORY, "out of memory: %zu bytes for a note", n + 1);
-    for (size_t i = 0; i < n; i++)
-        line[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i];
+    memcpy(line, text, n);
     line[n] = '\0';
+    ks_text_one_line(line);
     return line;
 }
 

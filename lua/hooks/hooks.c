@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "engine/base/clock.h"
 #include "lua/hooks/effects.h"
 #include "lua/hooks/render.h"
 #include "lua/hooks/run_view.h"
@@ -28,13 +28,6 @@ struct host {
 };
 
 static const char *const hook_names[KS_HOOKS] = {"on_start", "on_window", "on_done"};
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void call_hook(void *owner)
 {
@@ -106,12 +99,12 @@ static void run_hook(struct host *h, enum ks_hook hook, struct ks_run *run,
         return;
     }
     s->hook = hook;
-    int64_t start = now_ns();
+    int64_t start = ks_clock_ns();
     if (!ks_script_thread_run(s->thread, call_hook, h->hook_ms)) {
         abandon(h, hook, run);
         return;
     }
-    int64_t took = now_ns() - start;
+    int64_t took = ks_clock_ns() - start;
     ks_effects_apply(s, run);
     if (s->failed)
         tell_failure(h, hook, run);

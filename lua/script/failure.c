@@ -1,5 +1,7 @@
 #include "lua/script/failure.h"
 
+#include "engine/base/text.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,13 +144,6 @@ int ks_failure_raise_kill(lua_State *L)
     abort(); /* not reached */
 }
 
-static void one_line(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = ' ';
-}
-
 void ks_failure_finish(struct ks_script *s, int status)
 {
     if (status == LUA_ERRMEM && !s->kill) {
@@ -170,5 +165,5 @@ void ks_failure_finish(struct ks_script *s, int status)
     if (!s->error.text[0])
         add(s, "%s: an error came up while another was handled", s->path);
     s->error.code = s->code;
-    one_line(s->error.text);
+    ks_text_one_line(s->error.text);
 }

@@ -4,28 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/path.h"
 #include "lua/script/sandbox.h"
-
-static void name_chunk(struct ks_script *s)
-{
-    const char *slash = strrchr(s->path, '/');
-    snprintf(s->chunk, sizeof s->chunk, "%s", slash ? slash + 1 : s->path);
-}
 
 static int copy_path(struct ks_script *s, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
+    const char *file = ks_path_file(path);
     s->path = strdup(path);
     s->folder = strndup(path, (size_t)(file - path));
-    s->stem = strdup(file);
-    if (!s->path || !s->folder || !s->stem)
-        return -1;
-    char *dot = strrchr(s->stem, '.');
-    if (dot && dot != s->stem)
-        *dot = '\0';
-    name_chunk(s);
-    return 0;
+    s->stem = ks_path_stem(path);
+    snprintf(s->chunk, sizeof s->chunk, "%s", file);
+    return s->path && s->folder && s->stem ? 0 : -1;
 }
 
 static int copy_given(struct ks_script *s, const struct ks_param *params, size_t n)

@@ -7,7 +7,8 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "engine/base/clock.h"
 
 /* Lua nests at most 200 C calls; the deepest of them hold a buffer of about 2 KB. */
 #define STACK_BYTES (4u << 20)
@@ -24,13 +25,6 @@ struct ks_script_thread {
     int64_t deadline_ns, stopped_at_ns;
     int64_t grace_ns;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void free_all(struct ks_script_thread *t)
 {
@@ -160,7 +154,7 @@ static bool wait_for_job(struct ks_script_thread *t)
             continue;
         }
         int64_t last = t->deadline_ns + t->grace_ns;
-        if (now_ns() >= last)
+        if (ks_clock_ns() >= last)
             return false;
         wait_until(t, last);
     }
@@ -172,7 +166,7 @@ bool ks_script_thread_run(struct ks_script_thread *t, void (*job)(void *owner), 
     pthread_mutex_lock(&t->lock);
     t->job = job;
     t->clock_stopped = false;
-    t->deadline_ns = now_ns() + (int64_t)limit_ms * 1000000;
+    t->deadline_ns = ks_clock_ns() + (int64_t)limit_ms * 1000000;
     t->grace_ns = (int64_t)limit_ms * 100000;
     pthread_cond_signal(&t->work);
     bool ended = wait_for_job(t);
@@ -188,21 +182,21 @@ bool ks_script_thread_run(struct ks_script_thread *t, void (*job)(void *owner), 
 /* Only the thread itself moves the deadline during a job, so its own reading needs no lock. */
 bool ks_script_thread_late(const struct ks_script_thread *t)
 {
-    return now_ns() >= t->deadline_ns;
+    return ks_clock_ns() >= t->deadline_ns;
 }
 
 void ks_script_thread_stop_clock(struct ks_script_thread *t)
 {
     pthread_mutex_lock(&t->lock);
     t->clock_stopped = true;
-    t->stopped_at_ns = now_ns();
+    t->stopped_at_ns = ks_clock_ns();
     pthread_mutex_unlock(&t->lock);
 }
 
 void ks_script_thread_start_clock(struct ks_script_thread *t)
 {
     pthread_mutex_lock(&t->lock);
-    t->deadline_ns += now_ns() - t->stopped_at_ns;
+    t->deadline_ns += ks_clock_ns() - t->stopped_at_ns;
     t->clock_stopped = false;
     pthread_cond_signal(&t->done);
     pthread_mutex_unlock(&t->lock);

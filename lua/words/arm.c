@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/text.h"
 #include "lua/check/check.h"
 #include "lua/check/frozen.h"
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/path.h"
+#include "engine/base/text.h"
 #include "lua/check/frozen.h"
 #include "lua/words/words.h"
 
@@ -18,14 +20,11 @@ static bool is_taken(lua_State *L, int seen, const char *name)
 
 /* ------------------------------------------------------------------ corpora */
 
-/* malloc'ed: the file's name without folder and ending. */
 static char *stem_of(lua_State *L, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *stem = ks_word_copy(L, slash ? slash + 1 : path);
-    char *dot = strrchr(stem, '.');
-    if (dot && dot != stem)
-        *dot = '\0';
+    char *stem = ks_path_stem(path);
+    if (!stem)
+        ks_word_fail(L, KS_NO_MEMORY, "out of memory for the name of a corpus");
     return stem;
 }
 

@@ -1,5 +1,6 @@
 #include "lua/words/words.h"
 
+#include "engine/base/text.h"
 #include "lua/check/check.h"
 #include "lua/check/frozen.h"
 #include "lua/script/failure.h"

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "engine/base/text.h"
 #include "tui/cli/cli.h"
 
 static void print_size(const char *name, uint64_t bytes)
@@ -12,18 +13,27 @@ static void print_size(const char *name, uint64_t bytes)
     printf("%-18s %" PRIu64 " bytes (%.1f MB)\n", name, bytes, (double)bytes / 1e6);
 }
 
+/* What a file says of itself may hold anything; a terminal gets a line of text. */
+static void print_words(const char *name, const char *words)
+{
+    char shown[256];
+    printf("%-18s %s\n", name, ks_text_shown(words, shown, sizeof shown));
+}
+
 static void print_summary(const struct ks_model_info *i)
 {
-    printf("%-18s %s\n", "file", i->shown);
-    printf("%-18s %s\n", "name", i->name);
-    printf("%-18s %s\n", "architecture", i->architecture);
+    print_words("file", i->shown);
+    print_words("name", i->name);
+    print_words("architecture", i->architecture);
     printf("%-18s %u layers, hidden %u, %u heads of %u, %u KV heads, ffn %u\n", "shape", i->layers,
            i->hidden, i->heads, i->head_dim, i->kv_heads, i->ffn);
     printf("%-18s %u tokens%s\n", "vocabulary", i->vocab,
            i->tied ? ", the head is the embedding table" : "");
-    printf("%-18s %s%s%s\n", "tokenizer", i->tokenizer_model, *i->tokenizer_pre ? " " : "",
-           i->tokenizer_pre);
-    printf("%-18s %s\n", "chat", i->chat_family ? i->chat_family : "no template known here");
+    char tokenizer[256];
+    snprintf(tokenizer, sizeof tokenizer, "%s%s%s", i->tokenizer_model,
+             *i->tokenizer_pre ? " " : "", i->tokenizer_pre);
+    print_words("tokenizer", tokenizer);
+    print_words("chat", i->chat_family ? i->chat_family : "no template known here");
     printf("%-18s %u tokens\n", "context", i->context);
     printf("%-18s %" PRIu64 "\n", "weights", i->elements);
     print_size("tensor data", i->bytes);
@@ -34,10 +44,10 @@ static void print_summary(const struct ks_model_info *i)
 static void print_metadata(const struct ks_model *m)
 {
     const char *key, *type;
-    char text[72];
+    char text[72], shown[256];
     printf("\nmetadata\n");
     for (size_t i = 0; ks_model_metadata(m, i, &key, &type, text, sizeof text); i++)
-        printf("  %-42s %-8s %s\n", key, type, text);
+        printf("  %-42s %-8s %s\n", ks_text_shown(key, shown, sizeof shown), type, text);
 }
 
 static void print_tensors(const struct ks_model *m)
@@ -47,7 +57,7 @@ static void print_tensors(const struct ks_model *m)
            "bytes", "bits");
     for (size_t i = 0; i < n; i++) {
         struct ks_tensor_info t = ks_model_tensor_info(m, i);
-        char shape[64];
+        char shape[64], shown[256];
         double elements = 1;
         int at = 0;
         for (uint32_t d = 0; d < t.n_dims; d++) {
@@ -55,7 +65,8 @@ static void print_tensors(const struct ks_model *m)
                            t.dims[d]);
             elements *= (double)t.dims[d];
         }
-        printf("  %-36s %-7s %22s %14" PRIu64 " %8.4f\n", t.name, t.type, shape, t.bytes,
+        printf("  %-36s %-7s %22s %14" PRIu64 " %8.4f\n",
+               ks_text_shown(t.name, shown, sizeof shown), t.type, shape, t.bytes,
                8 * (double)t.bytes / elements);
     }
 }

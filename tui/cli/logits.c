@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/bytes.h"
+#include "engine/base/path.h"
 #include "tui/cli/cli.h"
 
 struct wishes {
@@ -65,14 +66,11 @@ static int parse_ids(const char *path, const char *text, int32_t **ids, size_t *
             (*end && !isspace((unsigned char)*end)))
             return ks_fail(err, KS_BAD_INPUT, "%s: byte %zu: \"%.16s\" is no token id", path,
                            (size_t)(at - text), at);
-        if (*n == cap) {
-            cap = cap ? cap * 2 : 1024;
-            int32_t *more = realloc(*ids, cap * sizeof **ids);
-            if (!more)
-                return ks_fail_memory(err, cap * sizeof **ids, "token ids");
-            *ids = more;
-        }
-        (*ids)[(*n)++] = (int32_t)id;
+        int32_t *grown = ks_grow(*ids, &cap, *n, sizeof *grown, "token ids", err);
+        if (!grown)
+            return -1;
+        *ids = grown;
+        grown[(*n)++] = (int32_t)id;
         at = end;
     }
     return *n ? 0 : ks_fail(err, KS_BAD_INPUT, "%s: no token ids in it", path);
@@ -94,19 +92,13 @@ static int read_ids(struct ks_model *m, const struct wishes *w, int32_t **ids, s
     return failed;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
-}
-
 static int write_logits(struct ks_model *m, const struct wishes *w, const int32_t *ids, size_t n,
                         struct ks_error *err)
 {
     struct ks_buf part = {0};
     if (ks_buf_printf(&part, err, "%s.part", w->out))
         return -1;
-    struct output o = {.path = w->out, .npy = ends_in(w->out, ".npy"), .n = n};
+    struct output o = {.path = w->out, .npy = ks_path_ends(w->out, ".npy"), .n = n};
     o.f = fopen(part.bytes, "wb");
     int failed = o.f ? 0 : ks_fail_errno(err, "%s: cannot write", part.bytes);
     if (!failed)

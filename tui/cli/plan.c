@@ -9,22 +9,9 @@
 #include <jansson.h>
 
 #include "engine/base/nearest.h"
+#include "engine/base/path.h"
+#include "engine/base/text.h"
 #include "lua/scenario.h"
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
-}
-
-/* "dir/name.gguf" to "name", malloc'ed. */
-static char *stem(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    return strndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
-}
 
 /* ------------------------------------------------------------------ scenarios */
 
@@ -108,9 +95,10 @@ static int add_arm(struct ks_plan *plan, const char *word, struct ks_error *err)
     }
     arm->model = model;
     arm->preset = preset ? strdup(preset) : NULL;
-    arm->name = preset ? strdup(preset) : stem(word);
+    arm->name = preset ? strdup(preset) : ks_path_stem(word);
     if (!arm->name || (preset && !arm->preset))
         return ks_fail_memory(err, strlen(word), "an arm's name");
+    ks_text_one_line(arm->name); /* a file may be called anything */
     for (char *c = arm->name; preset && *c; c++)
         *c = (char)tolower((unsigned char)*c);
     return 0;
@@ -120,7 +108,7 @@ static int add_arm(struct ks_plan *plan, const char *word, struct ks_error *err)
  * the line. */
 static bool is_chat(const char *path)
 {
-    if (!ends_in(path, ".jsonl"))
+    if (!ks_path_ends(path, ".jsonl"))
         return false;
     FILE *f = fopen(path, "re");
     char *line = NULL;
@@ -145,11 +133,12 @@ static int add_corpus(struct ks_plan *plan, const char *path, size_t max_documen
         return -1;
     c->kind = is_chat(path) ? KS_CORPUS_CHAT : KS_CORPUS_TEXT;
     c->max_documents = max_documents;
-    c->name = stem(path);
+    c->name = ks_path_stem(path);
     c->paths = calloc(1, sizeof *c->paths);
     c->shown = calloc(1, sizeof *c->shown);
     if (!c->name || !c->paths || !c->shown)
         return ks_fail_memory(err, strlen(path), "a corpus");
+    ks_text_one_line(c->name);
     c->n_paths = 1;
     c->paths[0] = strdup(path);
     c->shown[0] = strdup(path);
@@ -213,8 +202,8 @@ struct ks_plan *cli_make_plan(const struct cli_run_wishes *w, struct ks_error *e
     char quickstart[4096];
     const char *operand = w->operands.n ? w->operands.items[0] : quickstart;
     snprintf(quickstart, sizeof quickstart, "%s/quickstart.lua", cli_data_folder());
-    bool scenario = !ends_in(operand, ".gguf") && !w->arms.n && !w->corpora.n;
-    if (check_words(w, scenario || ends_in(operand, ".lua"), err))
+    bool scenario = !ks_path_ends(operand, ".gguf") && !w->arms.n && !w->corpora.n;
+    if (check_words(w, scenario || ks_path_ends(operand, ".lua"), err))
         return NULL;
     if (!w->operands.n && !scenario) {
         ks_fail(err, KS_BAD_INPUT,

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "tui/cli/plan.h"
 #include "tui/tui.h"
 
@@ -29,13 +29,6 @@ struct progress {
     bool line_open;
     char told[256]; /* the newest text, to say nothing twice in a log */
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void close_line(struct progress *p)
 {
@@ -78,7 +71,7 @@ static void tell(struct progress *p, const struct ks_snapshot *s)
 {
     char text[256];
     tell_log(p, s);
-    int64_t now = now_ns();
+    int64_t now = ks_clock_ns();
     if (s->state > KS_RUN_PAUSED || now - p->told_ns < (p->terminal ? TERMINAL_NS : LOG_NS))
         return;
     format_progress(s, text, sizeof text);
@@ -98,7 +91,7 @@ static void watch_headless(struct ks_run *run)
     const char *term = getenv("TERM");
     struct progress p = {
         .terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0,
-        .told_ns = now_ns(),
+        .told_ns = ks_clock_ns(),
     };
     bool stopping = false;
     for (bool over = false; !over;) {

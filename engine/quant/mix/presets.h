@@ -1,7 +1,7 @@
 /*
  * The presets as a table: a base type and, for some kinds of tensors, exceptions, of which the
  * first whose conditions all hold counts. What cuts across presets (the head, eight experts, the
- * 70B shape, columns that don't divide) is in mix_rules.c.
+ * 70B shape, columns that don't divide) is in rules.c.
  *
  * Private to engine/quant; constant.
  */

@@ -66,15 +66,12 @@ static bool same_shape(const struct ks_matrix *a, const struct ks_matrix *b)
 
 static int add_entry(struct ks_store *s, const struct entry *e, struct ks_error *err)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : 64;
-        struct entry *entries = realloc(s->entries, cap * sizeof *entries);
-        if (!entries)
-            return ks_fail_memory(err, cap * sizeof *entries, "the tensor store");
-        s->entries = entries;
-        s->cap = cap;
-    }
-    s->entries[s->n++] = *e;
+    struct entry *entries =
+        ks_grow(s->entries, &s->cap, s->n, sizeof *entries, "the tensor store", err);
+    if (!entries)
+        return -1;
+    s->entries = entries;
+    entries[s->n++] = *e;
     return 0;
 }
 

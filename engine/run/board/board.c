@@ -1,5 +1,7 @@
 #include "engine/run/board/board.h"
 
+#include "engine/base/text.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -192,6 +194,7 @@ void ks_board_note(struct ks_board *b, enum ks_log_level level, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    ks_text_one_line(text);
     char *copy = strdup(text);
     if (!copy)
         return; /* the log is a courtesy: a line lost to memory is no reason to end a run */

@@ -1,19 +1,12 @@
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "engine/base/clock.h"
 #include "engine/run/state.h"
 
 /* A screen draws ten times a second; a snapshot may cost a twentieth of the time at most. */
 #define PUBLISH_EVERY_NS 100000000
 #define COST_SHARE       20
-
-int64_t ks_run_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Numbers of a lane; without a tally (still preparing) they are absent. */
 static int read_numbers(const struct ks_run *run, const struct ks_lane *lane,
@@ -66,7 +59,7 @@ static int fill(const struct ks_run *run, const char *doing, struct ks_arena *ar
 
 int ks_run_publish(struct ks_run *run, const char *doing, struct ks_error *err)
 {
-    int64_t begin = ks_run_now_ns();
+    int64_t begin = ks_clock_ns();
     struct ks_draft *d = ks_draft_create(err);
     if (!d)
         return -1;
@@ -76,7 +69,7 @@ int ks_run_publish(struct ks_run *run, const char *doing, struct ks_error *err)
     }
     if (ks_board_publish(run->board, d, err))
         return -1;
-    run->published_at_ns = ks_run_now_ns();
+    run->published_at_ns = ks_clock_ns();
     run->publish_cost_ns = run->published_at_ns - begin;
     return 0;
 }
@@ -86,7 +79,7 @@ int ks_run_publish_if_due(struct ks_run *run, const char *doing, struct ks_error
     int64_t wait = PUBLISH_EVERY_NS;
     if (run->publish_cost_ns * COST_SHARE > wait)
         wait = run->publish_cost_ns * COST_SHARE;
-    if (ks_run_now_ns() - run->published_at_ns < wait)
+    if (ks_clock_ns() - run->published_at_ns < wait)
         return 0;
     return ks_run_publish(run, doing, err);
 }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,10 +110,4 @@ bool ks_source_line(struct ks_source *s, const char **line, size_t *len, uint32_
         return true;
     }
     return false;
-}
-
-bool ks_source_ends(const char *name, const char *ending)
-{
-    size_t n = strlen(name), m = strlen(ending);
-    return n >= m && strcasecmp(name + n - m, ending) == 0;
 }

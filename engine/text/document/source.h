@@ -30,7 +30,4 @@ void ks_source_finish(struct ks_source *s); /* accepts a zeroed one */
  * *number counts all lines from 1. */
 bool ks_source_line(struct ks_source *s, const char **line, size_t *len, uint32_t *number);
 
-/* Whether name ends so, in any case: ks_source_ends("A.TXT", ".txt"). */
-bool ks_source_ends(const char *name, const char *ending);
-
 #endif

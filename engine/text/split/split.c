@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/bytes.h"
 #include "engine/text/vocab/utf8.h"
 
 enum { MAX_STEPS = 8 };
@@ -76,15 +77,11 @@ void ks_splitter_destroy(struct ks_splitter *s)
 
 static int put_end(struct ks_ends *e, size_t at, struct ks_error *err)
 {
-    if (e->n == e->cap) {
-        size_t cap = e->cap ? e->cap * 2 : 256;
-        uint32_t *grown = realloc(e->at, cap * sizeof *grown);
-        if (!grown)
-            return ks_fail_memory(err, cap * sizeof *grown, "the words of a text");
-        e->at = grown;
-        e->cap = cap;
-    }
-    e->at[e->n++] = (uint32_t)at;
+    uint32_t *ends = ks_grow(e->at, &e->cap, e->n, sizeof *ends, "the words of a text", err);
+    if (!ends)
+        return -1;
+    e->at = ends;
+    ends[e->n++] = (uint32_t)at;
     return 0;
 }
 

@@ -111,15 +111,12 @@ static int find_all(const struct ks_specials *s, const char *text, size_t len, s
             int32_t which = ks_index_find(&s->index, text + i, s->lengths[k]);
             if (which < 0)
                 continue;
-            if (out->n == out->cap) {
-                size_t cap = out->cap ? out->cap * 2 : 64;
-                struct match *grown = realloc(out->at, cap * sizeof *grown);
-                if (!grown)
-                    return ks_fail_memory(err, cap * sizeof *grown, "the special tokens of a text");
-                out->at = grown;
-                out->cap = cap;
-            }
-            out->at[out->n++] = (struct match){i, (uint32_t)which};
+            struct match *at = ks_grow(out->at, &out->cap, out->n, sizeof *at,
+                                       "the special tokens of a text", err);
+            if (!at)
+                return -1;
+            out->at = at;
+            at[out->n++] = (struct match){i, (uint32_t)which};
         }
     }
     return 0;
@@ -158,15 +155,11 @@ static void take(const struct ks_specials *s, const struct match *m, const char 
 
 static int put_part(struct ks_parts *p, struct ks_part part, struct ks_error *err)
 {
-    if (p->n == p->cap) {
-        size_t cap = p->cap ? p->cap * 2 : 64;
-        struct ks_part *grown = realloc(p->at, cap * sizeof *grown);
-        if (!grown)
-            return ks_fail_memory(err, cap * sizeof *grown, "the parts of a text");
-        p->at = grown;
-        p->cap = cap;
-    }
-    p->at[p->n++] = part;
+    struct ks_part *at = ks_grow(p->at, &p->cap, p->n, sizeof *at, "the parts of a text", err);
+    if (!at)
+        return -1;
+    p->at = at;
+    at[p->n++] = part;
     return 0;
 }
 

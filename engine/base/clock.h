@@ -1,0 +1,18 @@
+/*
+ * The clock for how long things take. Any thread.
+ */
+#ifndef KS_ENGINE_BASE_CLOCK_H
+#define KS_ENGINE_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds since some moment in the past; never runs backwards. */
+static inline int64_t ks_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#endif
