@@ -64,8 +64,8 @@ static size_t find_named(const struct ks_gpu_info *devices, size_t n, const char
     char *end;
     errno = 0;
     unsigned long number = strtoul(which, &end, 10);
-    if (!uuid && isdigit((unsigned char)which[0]) && *end == '\0')
-        return errno == 0 && number < n ? number : n;
+    if (!uuid && isdigit((unsigned char)which[0]) && *end == '\0' && errno == 0 && number < n)
+        return number;
     for (size_t i = 0; i < n; i++)
         if (uuid ? strcmp(devices[i].uuid, digits) == 0 : contains(devices[i].name, which))
             return i;

@@ -1,6 +1,11 @@
 #include "tests/testing.h"
 
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "tests/gpu/listening.h"
+#include "tests/gpu/product.h"
 
 static void a_device_opens_proves_itself_and_leaves_nothing_behind(void **state)
 {
@@ -12,10 +17,230 @@ static void a_device_opens_proves_itself_and_leaves_nothing_behind(void **state)
     close_listening(&l);
 }
 
+static void the_list_has_each_device_under_names_that_open_it(void **state)
+{
+    (void)state;
+    struct ks_error err = {0};
+    struct ks_gpu_info *devices;
+    size_t n, index;
+    assert_int_equal(ks_gpu_list(&devices, &n, &err), 0);
+    assert_true(n >= 1);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(strlen(devices[i].uuid), 32);
+        assert_true(devices[i].name[0] && devices[i].driver[0]);
+        assert_true(devices[i].max_binding_bytes >= 1 << 27);
+        assert_true(devices[i].memory_bytes > 0);
+        if (!devices[i].why_not[0]) {
+            assert_int_equal(ks_gpu_choose(devices, n, devices[i].uuid, &index, &err), 0);
+            assert_int_equal(index, i);
+        }
+    }
+    free(devices);
+}
+
+static void without_a_driver_there_is_no_device_and_no_failure(void **state)
+{
+    (void)state;
+    setenv("VK_DRIVER_FILES", "/dev/null", 1);
+    setenv("VK_ICD_FILENAMES", "/dev/null", 1);
+    struct ks_error err = {0};
+    struct ks_gpu_info *devices;
+    size_t n = 9;
+    int listed = ks_gpu_list(&devices, &n, &err);
+    struct ks_gpu *gpu = ks_gpu_open(NULL, &err);
+    unsetenv("VK_DRIVER_FILES");
+    unsetenv("VK_ICD_FILENAMES");
+    assert_int_equal(listed, 0);
+    assert_int_equal(n, 0);
+    free(devices);
+    assert_null(gpu);
+    assert_int_equal(err.code, KS_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "no GPU"));
+}
+
+/* ------------------------------------------------------------------ failures */
+
+static void refused_at_opening(enum ks_gpu_fault fault, unsigned after, enum ks_code code,
+                               const char *says)
+{
+    struct listening l;
+    struct ks_error err = {0};
+    try_listening(&l, &(struct ks_gpu_testing){.fault = fault, .after = after}, &err);
+    assert_null(l.gpu);
+    assert_int_equal(err.code, code);
+    if (!strstr(err.text, says))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, says);
+    check_silence(&l);
+}
+
+static void a_device_that_computes_wrongly_is_refused_with_both_numbers(void **state)
+{
+    (void)state;
+    refused_at_opening(KS_GPU_FAULT_ANSWER, 0, KS_UNSUPPORTED, "computes wrongly: few rows");
+    refused_at_opening(KS_GPU_FAULT_ANSWER, 3, KS_UNSUPPORTED, "computes wrongly: many rows");
+}
+
+static void a_failing_call_at_opening_is_named_and_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    for (unsigned after = 0; after < 8; after++)
+        refused_at_opening(KS_GPU_FAULT_ALLOCATION, after, KS_NO_MEMORY,
+                           "vkAllocateMemory returned VK_ERROR_OUT_OF_DEVICE_MEMORY");
+    for (unsigned after = 0; after < 4; after++)
+        refused_at_opening(KS_GPU_FAULT_SUBMIT, after, KS_NO_MEMORY, "vkQueueSubmit returned");
+    for (unsigned after = 0; after < 4; after++)
+        refused_at_opening(KS_GPU_FAULT_LOST, after, KS_SYSTEM,
+                           "vkWaitSemaphores returned VK_ERROR_DEVICE_LOST");
+}
+
+/* One product from upload to reading; -1 with *err where anything failed. */
+static int whole_product(struct ks_gpu *gpu, const struct product *p, float *y,
+                         struct ks_error *err)
+{
+    struct ks_gpu_weight *w = ks_gpu_weight_create(gpu, p->layout, p->rows, p->cols, err);
+    struct ks_gpu_tile *tile = w ? ks_gpu_tile_create(gpu, 70, p->rows, err) : NULL;
+    int failed = -1;
+    if (tile && ks_gpu_weight_append(w, p->rows, (const void *const *)p->parts, err) == 0 &&
+        ks_gpu_matmul(w, KS_GPU_MANY, p->x, 70, tile, err) == 0)
+        failed = ks_gpu_tile_read(tile, 0, 70, y, err);
+    ks_gpu_tile_destroy(tile);
+    ks_gpu_weight_destroy(w);
+    return failed;
+}
+
+static void a_product_that_fails_anywhere_can_be_made_again(void **state)
+{
+    (void)state;
+    static const enum ks_gpu_fault faults[] = {KS_GPU_FAULT_ALLOCATION, KS_GPU_FAULT_SUBMIT};
+    struct product p = make_product(KS_GPU_I8, 300, 320);
+    float *y = must(malloc(70 * 300 * sizeof *y)), *again = must(malloc(70 * 300 * sizeof *y));
+    for (size_t f = 0; f < 2; f++) {
+        struct ks_error err = {0};
+        struct listening l;
+        open_listening(&l, &(struct ks_gpu_testing){.staging = true});
+        unsigned failures = 0;
+        for (;; failures++) {
+            ks_gpu_inject(l.gpu, faults[f], failures);
+            if (whole_product(l.gpu, &p, y, &err) == 0)
+                break;
+            assert_int_equal(err.code, KS_NO_MEMORY);
+            assert_false(ks_gpu_lost(l.gpu));
+        }
+        ks_gpu_inject(l.gpu, KS_GPU_FAULT_NONE, 0);
+        assert_true(failures >= 3);
+        assert_int_equal(whole_product(l.gpu, &p, again, &err), 0);
+        assert_memory_equal(y, again, 70 * 300 * sizeof *y);
+        close_listening(&l);
+    }
+    free(y);
+    free(again);
+    free_product(&p);
+}
+
+static void a_lost_device_refuses_all_further_work_and_another_can_be_opened(void **state)
+{
+    (void)state;
+    struct product p = make_product(KS_GPU_I8, 300, 320);
+    float *y = must(malloc(70 * 300 * sizeof *y));
+    struct ks_error err = {0};
+    struct listening l;
+    open_listening(&l, NULL);
+    ks_gpu_inject(l.gpu, KS_GPU_FAULT_LOST, 0);
+    assert_int_equal(whole_product(l.gpu, &p, y, &err), -1);
+    assert_int_equal(err.code, KS_SYSTEM);
+    assert_true(ks_gpu_lost(l.gpu));
+    assert_int_equal(whole_product(l.gpu, &p, y, &err), -1);
+    assert_non_null(strstr(err.text, "VK_ERROR_DEVICE_LOST"));
+    close_listening(&l);
+    open_listening(&l, NULL);
+    assert_int_equal(whole_product(l.gpu, &p, y, &err), 0);
+    close_listening(&l);
+    free(y);
+    free_product(&p);
+}
+
+/* ------------------------------------------------------------------ the cache on disk */
+
+struct folder {
+    char path[64], inner[128];
+};
+
+static struct folder make_folder(void)
+{
+    struct folder f = {.path = "/tmp/kldscope-gpu-XXXXXX"};
+    assert_non_null(mkdtemp(f.path));
+    snprintf(f.inner, sizeof f.inner, "%s/a/b", f.path);
+    return f;
+}
+
+/* The name of the one file in the folder; "" where there is none. */
+static void only_file(const char *folder, char *name, size_t size)
+{
+    name[0] = '\0';
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            assert_string_equal(name, "");
+            snprintf(name, size, "%s/%s", folder, e->d_name);
+        }
+    if (d)
+        closedir(d);
+}
+
+static void open_and_close(const char *cache_folder)
+{
+    struct listening l;
+    open_listening(&l, &(struct ks_gpu_testing){.cache_folder = cache_folder});
+    close_listening(&l);
+}
+
+static void pipelines_are_kept_on_disk_and_a_damaged_file_is_replaced(void **state)
+{
+    (void)state;
+    struct folder f = make_folder();
+    char name[512], again[512];
+    open_and_close(f.inner);
+    only_file(f.inner, name, sizeof name);
+    assert_non_null(strstr(name, "/pipelines-"));
+    size_t n, m;
+    char *whole = test_read_file(name, &n);
+    assert_true(n > 16);
+    FILE *file = fopen(name, "wb");
+    fwrite(whole, 1, n / 2, file);
+    fclose(file);
+    open_and_close(f.inner);
+    only_file(f.inner, again, sizeof again);
+    assert_string_equal(name, again);
+    char *restored = test_read_file(name, &m);
+    assert_int_equal(n, m);
+    free(whole);
+    free(restored);
+    unlink(name);
+    rmdir(f.inner);
+    *strrchr(f.inner, '/') = '\0';
+    rmdir(f.inner);
+    rmdir(f.path);
+}
+
+static void a_cache_that_cannot_be_written_is_done_without(void **state)
+{
+    (void)state;
+    open_and_close("/proc/nothing/here");
+    open_and_close("/dev/null/kldscope");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_opens_proves_itself_and_leaves_nothing_behind),
+        cmocka_unit_test(the_list_has_each_device_under_names_that_open_it),
+        cmocka_unit_test(without_a_driver_there_is_no_device_and_no_failure),
+        cmocka_unit_test(a_device_that_computes_wrongly_is_refused_with_both_numbers),
+        cmocka_unit_test(a_failing_call_at_opening_is_named_and_leaves_nothing_behind),
+        cmocka_unit_test(a_product_that_fails_anywhere_can_be_made_again),
+        cmocka_unit_test(a_lost_device_refuses_all_further_work_and_another_can_be_opened),
+        cmocka_unit_test(pipelines_are_kept_on_disk_and_a_damaged_file_is_replaced),
+        cmocka_unit_test(a_cache_that_cannot_be_written_is_done_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,11 +102,43 @@ static void a_unit_vector_picks_a_column_bit_for_bit(void **state)
     check_silence(l);
 }
 
+/* The software device does neither contract nor reorder, so there the definition holds to the bit.
+ */
+static void the_twins_have_the_bits_of_a_device_that_contracts_nothing(void **state)
+{
+    struct listening *l = *state;
+    const struct ks_gpu_info *info = ks_gpu_info(l->gpu);
+    if (!strstr(info->name, "llvmpipe"))
+        skip();
+    static const uint64_t cols[] = {32, 96, 320, 768, 2048};
+    for (size_t c = 0; c < COUNT(cols); c++) {
+        struct product p = make_product(KS_GPU_I8, 70, cols[c]);
+        upload(&p, l->gpu);
+        uint32_t lanes = 16;
+        while (lanes > info->subgroup_size || cols[c] / 16 % lanes != 0)
+            lanes /= 2;
+        float *few = compute(&p, l->gpu, KS_GPU_FEW, p.x, 5);
+        float *many = compute(&p, l->gpu, KS_GPU_MANY, p.x, 5);
+        float w[2048];
+        const void *const *parts = (const void *const *)p.parts;
+        for (size_t i = 0; i < (size_t)5 * 70; i++) {
+            const float *x = p.x + i / 70 * cols[c];
+            ks_gpu_twin_row(p.layout, parts, cols[c], i % 70, w);
+            assert_true(few[i] == ks_gpu_twin_few(p.layout, parts, cols[c], i % 70, lanes, x));
+            assert_true(many[i] == ks_gpu_twin_many(w, cols[c], x));
+        }
+        free(few);
+        free(many);
+        free_product(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_is_multiplied_within_tolerance_by_every_path),
         cmocka_unit_test(a_unit_vector_picks_a_column_bit_for_bit),
+        cmocka_unit_test(the_twins_have_the_bits_of_a_device_that_contracts_nothing),
     };
     return cmocka_run_group_tests(tests, open_once, close_once);
 }

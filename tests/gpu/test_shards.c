@@ -1,0 +1,187 @@
+/*
+ * Bits that must not move, however the work is cut; and a vocabulary beyond a binding.
+ */
+#include "tests/testing.h"
+
+#include "tests/gpu/listening.h"
+#include "tests/gpu/product.h"
+
+/* Three ways to be small: bindings, the decoded piece, the work of a submission. */
+static const struct ks_gpu_testing cuts[] = {
+    {.max_binding_bytes = 256 << 10},
+    {.scratch_bytes = 1},
+    {.flops_per_submit = 1e6, .staging = true},
+};
+
+#define ROWS 1000
+#define MOST 130
+
+/* Positions 0..MOST - 1 by a path in batches of m. */
+static void compute_in_batches(const struct product *p, struct ks_gpu *gpu, enum ks_gpu_path path,
+                               size_t m, float *y)
+{
+    for (size_t from = 0; from < MOST; from += m) {
+        size_t here = MOST - from < m ? MOST - from : m;
+        float *part = compute(p, gpu, path, p->x + from * p->cols, here);
+        memcpy(y + from * ROWS, part, here * ROWS * sizeof *y);
+        free(part);
+    }
+}
+
+static void check_cut(const struct ks_gpu_testing *t, struct product *p, enum ks_gpu_path path,
+                      size_t m, const float *whole)
+{
+    struct listening l;
+    open_listening(&l, t);
+    upload(p, l.gpu);
+    if (t && t->max_binding_bytes)
+        assert_true(ks_gpu_weight_shards(p->w) > 1);
+    float *y = must(malloc(MOST * ROWS * sizeof *y));
+    compute_in_batches(p, l.gpu, path, m, y);
+    assert_memory_equal(y, whole, MOST * ROWS * sizeof *y);
+    free(y);
+    ks_gpu_weight_destroy(p->w);
+    p->w = NULL;
+    close_listening(&l);
+}
+
+static void neither_shards_nor_pieces_nor_company_move_a_bit(void **state)
+{
+    (void)state;
+    static const enum ks_gpu_layout layouts[] = {KS_GPU_I8, KS_GPU_F32};
+    static const uint64_t cols[] = {576, 192};
+    for (int i = 0; i < 2 * KS_GPU_PATHS; i++) {
+        enum ks_gpu_path path = (enum ks_gpu_path)(i % KS_GPU_PATHS);
+        struct product p = make_product(layouts[i / KS_GPU_PATHS], ROWS, cols[i / KS_GPU_PATHS]);
+        struct listening l;
+        open_listening(&l, NULL);
+        upload(&p, l.gpu);
+        float *whole = compute(&p, l.gpu, path, p.x, MOST);
+        ks_gpu_weight_destroy(p.w);
+        close_listening(&l);
+        check_cut(NULL, &p, path, 1, whole);
+        check_cut(NULL, &p, path, 3, whole);
+        for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++)
+            check_cut(&cuts[c], &p, path, c == 0 ? MOST : 67, whole);
+        free(whole);
+        free_product(&p);
+    }
+}
+
+static void rows_come_in_any_portions_and_a_tile_is_read_in_any(void **state)
+{
+    (void)state;
+    struct listening l;
+    struct ks_error err = {0};
+    open_listening(&l, &(struct ks_gpu_testing){.max_binding_bytes = 256 << 10, .staging = true});
+    struct product p = make_product(KS_GPU_I8, ROWS, 576);
+    upload(&p, l.gpu);
+    float *whole = compute(&p, l.gpu, KS_GPU_MANY, p.x, MOST);
+    ks_gpu_weight_destroy(p.w);
+    p.w = ks_gpu_weight_create(l.gpu, p.layout, ROWS, 576, &err);
+    assert_non_null(p.w);
+    for (uint64_t from = 0, n = 1; from < ROWS;
+         from += n, n = from + 300 < ROWS ? 300 : ROWS - from) {
+        const void *parts[KS_GPU_MAX_PARTS] = {p.parts[0] + from * 576,
+                                               p.parts[1] + from * 576 / 32 * 2};
+        assert_int_equal(ks_gpu_weight_append(p.w, n, parts, &err), 0);
+    }
+    struct ks_gpu_tile *tile = ks_gpu_tile_create(l.gpu, MOST, ROWS, &err);
+    float *y = must(malloc(MOST * ROWS * sizeof *y));
+    assert_int_equal(ks_gpu_matmul(p.w, KS_GPU_MANY, p.x, MOST, tile, &err), 0);
+    for (size_t from = MOST; from-- > 0;)
+        assert_int_equal(ks_gpu_tile_read(tile, from, 1, y + from * ROWS, &err), 0);
+    assert_memory_equal(y, whole, MOST * ROWS * sizeof *y);
+    ks_gpu_tile_destroy(tile);
+    free(y);
+    free(whole);
+    free_product(&p);
+    close_listening(&l);
+}
+
+static void what_does_not_fit_the_device_is_refused_with_words(void **state)
+{
+    (void)state;
+    struct listening l;
+    struct ks_error err = {0};
+    open_listening(&l, &(struct ks_gpu_testing){.max_binding_bytes = 256 << 10});
+    assert_null(ks_gpu_weight_create(l.gpu, KS_GPU_F32, 10, 1024, &err));
+    assert_int_equal(err.code, KS_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "1024 columns"));
+    assert_null(ks_gpu_weight_create(l.gpu, KS_GPU_F32, 10, 1 << 20, &err));
+    assert_int_equal(err.code, KS_UNSUPPORTED);
+    assert_null(ks_gpu_weight_create(l.gpu, KS_GPU_I8, 10, 48, &err));
+    assert_int_equal(err.code, KS_BAD_INPUT);
+    assert_null(ks_gpu_weight_create(l.gpu, KS_GPU_I8, 10, 0, &err));
+    assert_null(ks_gpu_weight_create(l.gpu, KS_GPU_I8, 0, 32, &err));
+    assert_null(ks_gpu_tile_create(l.gpu, 1, 1025, &err));
+    assert_int_equal(err.code, KS_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "1025 logits"));
+    close_listening(&l);
+}
+
+/* ------------------------------------------------------------------ a large vocabulary */
+
+#define VOCAB  262144
+#define HIDDEN 640
+
+/* Nothing of 178 MB needs to be random: a repeated run of rows whose number divides nothing. */
+#define RUN 1009
+
+static void upload_runs(struct product *run, struct ks_gpu *gpu)
+{
+    struct ks_error err = {0};
+    run->w = ks_gpu_weight_create(gpu, KS_GPU_I8, VOCAB, HIDDEN, &err);
+    if (!run->w)
+        fail_msg("%s", err.text);
+    for (uint64_t from = 0; from < VOCAB; from += RUN) {
+        uint64_t n = VOCAB - from < RUN ? VOCAB - from : RUN;
+        assert_int_equal(ks_gpu_weight_append(run->w, n, (const void *const *)run->parts, &err), 0);
+    }
+}
+
+static void check_runs(const struct product *run, struct ks_gpu *gpu, enum ks_gpu_path path,
+                       size_t m)
+{
+    struct product all = *run;
+    all.rows = VOCAB;
+    float *y = compute(&all, gpu, path, run->x, m);
+    float *first = must(malloc(m * RUN * sizeof *first));
+    for (size_t i = 0; i < m; i++) {
+        memcpy(first + i * RUN, y + i * VOCAB, RUN * sizeof *first);
+        for (size_t v = RUN; v < VOCAB; v++)
+            if (y[i * VOCAB + v] != first[i * RUN + v % RUN])
+                fail_msg("position %zu of %zu, row %zu: not as row %zu", i, m, v, v % RUN);
+    }
+    for (uint64_t row = 0; row < RUN; row += 83)
+        assert_true(error_of_row(run, first, m, row) <= 1e-5);
+    free(first);
+    free(y);
+}
+
+static void a_vocabulary_beyond_a_binding_works_with_1_7_and_64_positions(void **state)
+{
+    (void)state;
+    struct listening l;
+    open_listening(&l, NULL);
+    struct product run = make_product(KS_GPU_I8, RUN, HIDDEN);
+    upload_runs(&run, l.gpu);
+    if (ks_gpu_info(l.gpu)->max_binding_bytes <= 1 << 27)
+        assert_true(ks_gpu_weight_shards(run.w) >= 2);
+    check_runs(&run, l.gpu, KS_GPU_FEW, 1);
+    check_runs(&run, l.gpu, KS_GPU_FEW, 7);
+    check_runs(&run, l.gpu, KS_GPU_MANY, 64);
+    free_product(&run);
+    close_listening(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(neither_shards_nor_pieces_nor_company_move_a_bit),
+        cmocka_unit_test(rows_come_in_any_portions_and_a_tile_is_read_in_any),
+        cmocka_unit_test(what_does_not_fit_the_device_is_refused_with_words),
+        cmocka_unit_test(a_vocabulary_beyond_a_binding_works_with_1_7_and_64_positions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
