@@ -28,7 +28,7 @@ static float half_at(const uint8_t *bytes)
 
 static const float levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                  1,    13,   25,  38,  53,  69,  89,  113};
-static const float fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, -0.f, -1, -2, -3, -4, -6, -8, -12};
+static const float fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 /* The bits of a byte from shift on that mask keeps. */
 static unsigned bits(uint8_t byte, unsigned shift, unsigned mask)
