@@ -156,6 +156,11 @@ struct ks_hooks {
     void (*destroy)(void *ctx); /* with the plan; NULL if nothing is owned */
 };
 
+/* Where the output head runs. AUTO: on a GPU where there is one that is faster at this model's
+ * head, measured at start; never on a CPU device. VULKAN: on the device, however fast. A device
+ * that is missing or fails is no error of a run: the CPU does it, and the log says why. */
+enum ks_head_choice { KS_HEAD_AUTO, KS_HEAD_CPU, KS_HEAD_VULKAN };
+
 struct ks_plan {
     char *name;     /* of the scenario, for people */
     char *scenario; /* the path as given, or NULL from the command line */
@@ -170,6 +175,8 @@ struct ks_plan {
     uint64_t seed;        /* of the document shuffle */
     bool file_order;      /* no shuffle */
     int threads;          /* 0: what is allowed */
+    enum ks_head_choice head;
+    char *device; /* index, UUID or part of a name; NULL: the best that is no CPU */
     struct ks_hooks hooks;
 };
 
@@ -262,8 +269,9 @@ struct ks_facts {
     bool bos;
     int threads;
     const char *isa;
-    const char *backend_body, *backend_head; /* "cpu" */
-    const char *head_note;                   /* why not a GPU, for people */
+    const char *backend_body, *backend_head; /* "cpu", "vulkan NVIDIA H200 (many rows)" */
+    const char *head_note;                   /* for people: why not a GPU, "" where it's used */
+    double head_gain; /* the device's speed at the head over the CPU's; NaN: not measured */
     size_t documents, tokens, n, windows;
     size_t to_compute; /* token rows that all windows evaluate; a snapshot's `tokens` goes to it */
     const struct ks_arm_facts *arms;
@@ -315,6 +323,7 @@ struct ks_snapshot {
     size_t positions;             /* scored positions done, of the reference */
     size_t tokens;                /* token rows evaluated, of facts->to_compute */
     int64_t elapsed_ns;           /* of computing windows, pauses excluded */
+    size_t windows_on_cpu;        /* whose head the CPU did since the chosen device failed */
     double flops;                 /* useful: 2 * weights in matmuls * positions, + attention */
     struct ks_numbers reference;
     struct ks_arm_snapshot *arms; /* (facts->n_arms) */

@@ -98,11 +98,13 @@ static json_t *reference(struct maker *m, const struct ks_facts *f)
     return o;
 }
 
-static json_t *backend(struct maker *m, const struct ks_facts *f)
+static json_t *backend(struct maker *m, const struct ks_snapshot *s)
 {
     json_t *o = json_object();
-    put(m, o, "head", text(f->backend_head));
-    put(m, o, "body", text(f->backend_body));
+    put(m, o, "head", text(s->facts->backend_head));
+    put(m, o, "body", text(s->facts->backend_body));
+    if (s->windows_on_cpu > 0) /* the device failed on the way: no two such runs are alike */
+        put(m, o, "head_windows_on_cpu", integer(s->windows_on_cpu));
     return o;
 }
 
@@ -122,8 +124,9 @@ static json_t *corpora(struct maker *m, const struct ks_facts *f)
 }
 
 /* What must be equal for two runs to be comparable. */
-static json_t *manifest(struct maker *m, const struct ks_facts *f)
+static json_t *manifest(struct maker *m, const struct ks_snapshot *s)
 {
+    const struct ks_facts *f = s->facts;
     json_t *o = json_object(), *sets = json_array(), *arms = json_array();
     put(m, o, "numerics", integer(KS_NUMERICS_VERSION));
     put(m, o, "reference_hash", text(f->reference_hash));
@@ -146,7 +149,7 @@ static json_t *manifest(struct maker *m, const struct ks_facts *f)
     put(m, o, "scoring", text(f->scoring));
     put(m, o, "bos", json_boolean(f->bos));
     put(m, o, "top_k", json_integer(f->top_k));
-    put(m, o, "backend", backend(m, f));
+    put(m, o, "backend", backend(m, s));
     for (size_t i = 0; i < f->n_arms; i++) {
         json_t *arm = json_object();
         put(m, arm, "name", text(f->arms[i].name));
@@ -271,13 +274,13 @@ static json_t *summary(struct maker *m, const struct ks_snapshot *s, bool with_t
     put(m, o, "window", integer(f->window));
     put(m, o, "scoring", text(f->scoring));
     put(m, o, "top_k", json_integer(f->top_k));
-    put(m, o, "backend", backend(m, f));
+    put(m, o, "backend", backend(m, s));
     put(m, o, "documents", integer(f->documents));
     put(m, o, "tokens", integer(f->tokens));
     put(m, o, "n", integer(s->positions));
     put(m, o, "ppl_ref", real(s->reference.ppl_ref));
     put(m, o, "corpora", corpora(m, f));
-    put(m, o, "manifest", manifest(m, f));
+    put(m, o, "manifest", manifest(m, s));
     for (size_t i = 0; i < f->n_arms; i++)
         append(m, arms, arm(m, f, i, &s->arms[i]));
     put(m, o, "arms", arms);

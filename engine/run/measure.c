@@ -204,6 +204,21 @@ static void fill_batch(struct measure *m, size_t next, size_t rows)
     }
 }
 
+/* The batch in flight was done again on the CPU, and so are all that follow. */
+static void leave_device(struct measure *m)
+{
+    struct ks_run *run = m->run;
+    if (run->head.device) {
+        ks_board_note(run->board, KS_LOG_WARNING,
+                      "%s failed and is given up, window %zu is done again on the cpu: %s",
+                      ks_device_name(run->head.device), run->windows_done + 1,
+                      ks_scorer_device_failure(m->scorer));
+        ks_device_close(run->head.device);
+        run->head.device = NULL;
+    }
+    run->windows_on_cpu += m->n_windows;
+}
+
 static int compute_batch(struct measure *m, struct ks_error *err)
 {
     struct ks_batch batch = {
@@ -215,6 +230,8 @@ static int compute_batch(struct measure *m, struct ks_error *err)
         .targets = m->targets, .n = m->n_scored, .ref = m->ref, .arms = m->net_arms};
     if (ks_scorer_run(m->scorer, m->tree, m->nets, m->n_nets, m->hidden, &out, err))
         return -1;
+    if (ks_scorer_device_failure(m->scorer))
+        leave_device(m);
     m->run->flops += ks_tree_flops(m->tree, &batch);
     for (size_t leaf = 0; leaf < ks_tree_leaves(m->tree); leaf++) {
         const struct ks_matrix *head = &m->nets[ks_tree_leaf_net(m->tree, leaf)].net->head;
@@ -358,7 +375,7 @@ static int measure_all(struct measure *m, struct ks_error *err)
 int ks_run_measure(struct ks_run *run, struct ks_error *err)
 {
     struct measure m = {.run = run, .max_rows = run->max_rows};
-    m.scorer = ks_scorer_create(run->cpu, run->facts->vocab, run->top_k, err);
+    m.scorer = ks_scorer_create(run->cpu, run->head.device, run->facts->vocab, run->top_k, err);
     int failed = !m.scorer || make_bodies(&m, err) || make_rows(&m, err) || measure_all(&m, err);
     measure_finish(&m);
     return failed ? -1 : 0;

@@ -55,6 +55,7 @@ void ks_plan_destroy(struct ks_plan *plan)
     ks_model_unref(plan->reference);
     free(plan->name);
     free(plan->scenario);
+    free(plan->device);
     free(plan);
 }
 

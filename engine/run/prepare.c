@@ -231,6 +231,19 @@ static int make_tallies(struct ks_run *run, struct ks_error *err)
 
 /* ------------------------------------------------------------------ */
 
+/* Before the facts are written down: they tell where the heads run. */
+static void choose_head(struct ks_run *run)
+{
+    const struct ks_matrix *head = &run->lanes[0].arm.net.head;
+    ks_head_choose(&run->head, run->plan->head, run->plan->device, run->cpu, head,
+                   ks_scorer_positions(head->rows));
+    if (run->head.device)
+        ks_board_note(run->board, KS_LOG_INFO, "heads on %s, %.2f times the cpu's speed",
+                      ks_device_name(run->head.device), run->head.gain);
+    else if (run->head.warn)
+        ks_board_note(run->board, KS_LOG_WARNING, "heads on the cpu: %s", run->head.note);
+}
+
 int ks_run_prepare(struct ks_run *run, struct ks_error *err)
 {
     run->cpu = ks_cpu_create(run->threads, run->isa, err);
@@ -239,10 +252,11 @@ int ks_run_prepare(struct ks_run *run, struct ks_error *err)
         ks_run_preflight(run, err))
         return -1;
     int64_t begin = ks_clock_ns();
-    if (build_lanes(run, err) || make_tallies(run, err) || ks_run_make_facts(run, err))
+    if (build_lanes(run, err) || make_tallies(run, err))
         return -1;
     ks_board_note(run->board, KS_LOG_INFO, "%zu arms built in %.1f s, %.1f MB of new tensors",
                   run->n_lanes - 1, (double)(ks_clock_ns() - begin) / 1e9,
                   (double)ks_store_bytes(run->store) / 1e6);
-    return 0;
+    choose_head(run);
+    return ks_run_make_facts(run, err);
 }

@@ -24,6 +24,7 @@ static void run_free(struct ks_run *run)
     ks_corpus_finish(&run->corpus);
     free(run->order);
     free(run->windows);
+    ks_device_close(run->head.device);
     ks_store_destroy(run->store);
     ks_cpu_destroy(run->cpu);
     ks_plan_destroy(run->plan);

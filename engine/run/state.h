@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "engine/ruler/tally.h"
 #include "engine/run/arms/arms.h"
+#include "engine/run/arms/choose.h"
 #include "engine/run/arms/score.h"
 #include "engine/run/arms/store.h"
 #include "engine/run/arms/tree.h"
@@ -48,6 +49,7 @@ struct ks_run {
     int32_t bos; /* what later windows of a document begin with; -1: their own token */
 
     struct ks_cpu *cpu;
+    struct ks_head_use head; /* where heads are multiplied */
     struct ks_store *store;
     struct ks_lane *lanes; /* (n_lanes) */
     size_t n_lanes;
@@ -60,7 +62,7 @@ struct ks_run {
 
     enum ks_run_state state;
     struct ks_error failure;
-    size_t windows_done, positions_done, tokens_done;
+    size_t windows_done, positions_done, tokens_done, windows_on_cpu;
     int64_t elapsed_ns;
     double flops;
     int64_t published_at_ns, publish_cost_ns;

@@ -33,8 +33,8 @@ static void read_choices(const struct ks_form *form, struct ks_plan *plan)
     static const char *const orders[] = {"shuffled", "file", NULL};
     if (ks_form_choice(form, "scoring", scorings) == 1)
         refuse_later(form, "scoring", "llama");
-    if (ks_form_choice(form, "head", heads) == 2)
-        refuse_later(form, "head", "vulkan");
+    int head = ks_form_choice(form, "head", heads);
+    plan->head = head == 1 ? KS_HEAD_CPU : head == 2 ? KS_HEAD_VULKAN : KS_HEAD_AUTO;
     plan->file_order = ks_form_choice(form, "order", orders) == 1;
 }
 

@@ -120,7 +120,6 @@ static void what_a_later_version_has_is_told_so(void **state)
         {"arm 'x' { spare = true }", 1, "`spare` is for a later", KS_UNSUPPORTED},
         {SCENARIO_OF("stop = {}"), 1, "`stop` is for a later", KS_UNSUPPORTED},
         {SCENARIO_OF("scoring = 'llama'"), 1, "scoring = \"llama\" is for a later", KS_UNSUPPORTED},
-        {SCENARIO_OF("head = 'vulkan'"), 1, "head = \"vulkan\" is for a later", KS_UNSUPPORTED},
     };
     REFUSE_ALL(state, rows);
 }

@@ -184,11 +184,33 @@ static struct ks_plan *plan_from_words(const char *reference, const struct cli_r
 
 /* ------------------------------------------------------------------ */
 
+static bool read_head(const char *word, enum ks_head_choice *head)
+{
+    static const char *const words[] = {"auto", "cpu", "vulkan"}; /* in the order of the choices */
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *head = (enum ks_head_choice)i;
+            return true;
+        }
+    return false;
+}
+
+/* What the command line says of the head goes before the scenario. */
+static int set_head(struct ks_plan *plan, const struct cli_run_wishes *w, struct ks_error *err)
+{
+    if (w->head)
+        read_head(w->head, &plan->head);
+    if (!w->device)
+        return 0;
+    plan->device = strdup(w->device);
+    return plan->device ? 0 : ks_fail_memory(err, strlen(w->device), "a device's name");
+}
+
 static int check_words(const struct cli_run_wishes *w, bool scenario, struct ks_error *err)
 {
-    if (w->head && strcmp(w->head, "cpu") != 0 && strcmp(w->head, "auto") != 0)
-        return ks_fail(err, KS_UNSUPPORTED, "--head %s: this build has the head on the cpu only",
-                       w->head);
+    enum ks_head_choice head;
+    if (w->head && !read_head(w->head, &head))
+        return ks_fail(err, KS_BAD_INPUT, "--head %s: it is auto, cpu or vulkan", w->head);
     if (w->window > UINT32_MAX || w->threads > 1024)
         return ks_fail(err, KS_BAD_INPUT, "--window or --threads is beyond reason");
     if (scenario && (w->arms.n || w->corpora.n))
@@ -211,5 +233,11 @@ struct ks_plan *cli_make_plan(const struct cli_run_wishes *w, struct ks_error *e
                 "REFERENCE.gguf --arm ... --corpus ...");
         return NULL;
     }
-    return scenario ? load_scenario(operand, w, err) : plan_from_words(operand, w, err);
+    struct ks_plan *plan =
+        scenario ? load_scenario(operand, w, err) : plan_from_words(operand, w, err);
+    if (plan && set_head(plan, w, err)) {
+        ks_plan_destroy(plan);
+        return NULL;
+    }
+    return plan;
 }

@@ -10,7 +10,7 @@ struct cli_run_wishes {
     struct cli_list operands; /* one: a scenario, or a reference model */
     struct cli_list arms, corpora, params;
     size_t window, max_documents, threads;
-    const char *head;
+    const char *head, *device;
 };
 
 /* NULL with *err. The plan is the caller's. */

@@ -143,6 +143,8 @@ static void head_text(const struct ks_facts *facts, char *out, size_t size)
                                     : snprintf(out, size, "body %s, head %s", body, head);
     if (*note && n >= 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, " (%s)", note);
+    else if (facts->head_gain > 0 && n >= 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, ", %.1fx", facts->head_gain);
 }
 
 static void speed_text(const struct ks_snapshot *shown, char *out, size_t size)

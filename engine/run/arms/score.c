@@ -11,12 +11,14 @@
 
 struct ks_scorer {
     struct ks_cpu *cpu;
+    struct ks_device *device; /* NULL: the CPU */
+    struct ks_error failure;  /* why the device was given up; code KS_OK: it was not */
     size_t vocab, tile;
     int top_k;
     float *reference, *arm; /* (tile, vocab) */
 };
 
-static size_t tile_rows(size_t vocab)
+size_t ks_scorer_positions(size_t vocab)
 {
     uint64_t rows = TILE_BYTES / (vocab * sizeof(float));
     return rows < MIN_TILE ? MIN_TILE : rows > MAX_TILE ? MAX_TILE : (size_t)rows;
@@ -24,16 +26,19 @@ static size_t tile_rows(size_t vocab)
 
 uint64_t ks_scorer_bytes(size_t vocab)
 {
-    return 2 * (uint64_t)tile_rows(vocab) * vocab * sizeof(float);
+    return 2 * (uint64_t)ks_scorer_positions(vocab) * vocab * sizeof(float);
 }
 
-struct ks_scorer *ks_scorer_create(struct ks_cpu *cpu, size_t vocab, int top_k,
-                                   struct ks_error *err)
+struct ks_scorer *ks_scorer_create(struct ks_cpu *cpu, struct ks_device *device, size_t vocab,
+                                   int top_k, struct ks_error *err)
 {
     struct ks_scorer *s = calloc(1, sizeof *s);
     if (s) {
-        *s = (struct ks_scorer){
-            .cpu = cpu, .vocab = vocab, .tile = tile_rows(vocab), .top_k = top_k};
+        *s = (struct ks_scorer){.cpu = cpu,
+                                .device = device,
+                                .vocab = vocab,
+                                .tile = ks_scorer_positions(vocab),
+                                .top_k = top_k};
         s->reference = ks_alloc_aligned(s->tile * vocab, sizeof(float));
         s->arm = ks_alloc_aligned(s->tile * vocab, sizeof(float));
     }
@@ -117,11 +122,18 @@ struct tile {
     size_t first, n;
 };
 
-static int head_of_leaf(const struct tile *t, size_t leaf, float *logits, struct ks_error *err)
+/* A failure of the device is kept in s->failure, for ks_scorer_run to tell it from others. */
+static int head_of_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, float *logits,
+                        struct ks_error *err)
 {
     const struct ks_tree_net *net = &t->nets[ks_tree_leaf_net(t->tree, leaf)];
-    size_t dim = net->net->hparams->hidden;
-    return ks_body_head(net->body, net->net, t->hidden[leaf] + t->first * dim, t->n, logits, err);
+    const float *h = t->hidden[leaf] + t->first * net->net->hparams->hidden;
+    if (!s->device)
+        return ks_body_head(net->body, net->net, h, t->n, logits, err);
+    if (ks_device_logits(s->device, &net->net->head, h, t->n, logits, &s->failure) == 0)
+        return 0;
+    *err = s->failure;
+    return -1;
 }
 
 /* All arms of a leaf have the same rows: measured for the first, copied to the others. */
@@ -151,7 +163,7 @@ static int score_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, co
 static int score_tile(struct ks_scorer *s, const struct tile *t, struct ks_error *err)
 {
     size_t ref_leaf = ks_tree_leaf(t->tree, 0);
-    if (head_of_leaf(t, ref_leaf, s->reference, err))
+    if (head_of_leaf(s, t, ref_leaf, s->reference, err))
         return -1;
     struct rows_job job = {.targets = t->out->targets + t->first, .ref = t->out->ref + t->first};
     if (for_rows(s, t->n, &job, measure_reference, err))
@@ -159,7 +171,7 @@ static int score_tile(struct ks_scorer *s, const struct tile *t, struct ks_error
     for (size_t leaf = 0; leaf < ks_tree_leaves(t->tree); leaf++) {
         const float *logits = s->reference;
         if (leaf != ref_leaf) {
-            if (head_of_leaf(t, leaf, s->arm, err))
+            if (head_of_leaf(s, t, leaf, s->arm, err))
                 return -1;
             logits = s->arm;
         }
@@ -169,21 +181,30 @@ static int score_tile(struct ks_scorer *s, const struct tile *t, struct ks_error
     return 0;
 }
 
+static int score_all(struct ks_scorer *s, struct tile *t, struct ks_error *err)
+{
+    for (t->first = 0; t->first < t->out->n; t->first += s->tile) {
+        t->n = t->out->n - t->first < s->tile ? t->out->n - t->first : s->tile;
+        if (score_tile(s, t, err))
+            return -1;
+    }
+    return 0;
+}
+
 int ks_scorer_run(struct ks_scorer *s, const struct ks_tree *tree, const struct ks_tree_net *nets,
                   size_t n_nets, float *const *hidden, const struct ks_scored *out,
                   struct ks_error *err)
 {
-    for (size_t first = 0; first < out->n; first += s->tile) {
-        size_t n = out->n - first < s->tile ? out->n - first : s->tile;
-        struct tile t = {.tree = tree,
-                         .nets = nets,
-                         .n_nets = n_nets,
-                         .hidden = hidden,
-                         .out = out,
-                         .first = first,
-                         .n = n};
-        if (score_tile(s, &t, err))
-            return -1;
-    }
-    return 0;
+    struct tile t = {.tree = tree, .nets = nets, .n_nets = n_nets, .hidden = hidden, .out = out};
+    if (score_all(s, &t, err) == 0)
+        return 0;
+    if (!s->device || s->failure.code == KS_OK)
+        return -1;
+    s->device = NULL;
+    return score_all(s, &t, err);
+}
+
+const char *ks_scorer_device_failure(const struct ks_scorer *s)
+{
+    return s->failure.code == KS_OK ? NULL : s->failure.text;
 }

@@ -4,8 +4,6 @@
 
 #include "engine/run/state.h"
 
-#include "gpu/gpu.h"
-
 static const char *hex_of(struct ks_arena *arena, struct ks_hash hash)
 {
     char hex[33];
@@ -95,13 +93,6 @@ static int document_facts(const struct ks_run *run, struct ks_arena *a, struct k
     return 0;
 }
 
-static const char *head_note(struct ks_arena *a)
-{
-    struct ks_gpu_info info;
-    struct ks_error why;
-    return ks_arena_strdup(a, ks_gpu_pick(NULL, &info, &why) ? why.text : "");
-}
-
 static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *f,
                        struct ks_error *err)
 {
@@ -131,12 +122,14 @@ static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *
         .threads = run->threads,
         .isa = ks_isa_name(run->isa),
         .backend_body = "cpu",
-        .backend_head = "cpu",
-        .head_note = head_note(a),
+        .backend_head =
+            run->head.device ? ks_arena_strdup(a, ks_device_name(run->head.device)) : "cpu",
+        .head_gain = run->head.gain,
+        .head_note = ks_arena_strdup(a, run->head.note),
         .windows = run->n_windows,
     };
     if (!f->name || !f->reference_file || !f->reference_name || !f->reference_hash ||
-        !f->tokenizer_hash || !f->architecture || !f->head_note)
+        !f->tokenizer_hash || !f->architecture || !f->backend_head || !f->head_note)
         return ks_fail_memory(err, sizeof *f, "the run's facts");
     return 0;
 }

@@ -52,6 +52,7 @@ static int fill(const struct ks_run *run, const char *doing, struct ks_arena *ar
     s->windows = run->windows_done;
     s->positions = run->positions_done;
     s->tokens = run->tokens_done;
+    s->windows_on_cpu = run->windows_on_cpu;
     s->elapsed_ns = run->elapsed_ns;
     s->flops = run->flops;
     return run->facts ? fill_arms(run, arena, s, err) : 0;
