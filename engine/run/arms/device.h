@@ -6,6 +6,8 @@
 #ifndef KS_ENGINE_RUN_ARMS_DEVICE_H
 #define KS_ENGINE_RUN_ARMS_DEVICE_H
 
+#include <stddef.h>
+
 #include "engine/base/error.h"
 #include "engine/quant/type.h"
 
