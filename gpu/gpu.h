@@ -4,6 +4,7 @@
  *   ks_gpu         an open device with its queue, pipelines and working memory
  *   ks_gpu_weight  a matrix (rows, cols) that stays on the device in a packed layout
  *   ks_gpu_tile    logits (positions, rows) that stay on the device until they are read
+ *   ks_gpu_ruler   what compares a tile with a reference's, so that sums alone are read
  *
  * y(m, rows) = x(m, cols) * W^T. This folder knows nothing of model files or of what is measured:
  * weights come as the parts of a layout below.
@@ -35,6 +36,7 @@
 struct ks_gpu;
 struct ks_gpu_weight;
 struct ks_gpu_tile;
+struct ks_gpu_ruler;
 
 /* ------------------------------------------------------------------ devices */
 
@@ -174,5 +176,70 @@ int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *ou
  * this for KS_GPU_I8, ks_gpu_weight_create for a layout that is new to the device.
  */
 int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err);
+
+/* ------------------------------------------------------------------ statistics */
+
+/*
+ * Sums over rows of logits of two tiles that stay on the device. f32 with two-float sums; the
+ * caller finishes them in f64. Bits depend on the rows and on top alone: not on the number of
+ * positions, the place among them or how tiles are cut. Logits are ordered by value, both zeros
+ * being one, ties to the lowest index.
+ */
+#define KS_GPU_MAX_TOP 32
+
+enum ks_gpu_row_flag {
+    KS_GPU_ROW_NONFINITE = 1, /* NaN or +inf in it */
+    KS_GPU_ROW_UNEVEN = 2,    /* an index where the reference or the arm has -inf, not both */
+    KS_GPU_ROW_RANGE = 4,     /* too far apart for f32: the sums of the arm mean nothing */
+};
+
+/* Of one row. Where it is flagged as not finite, the flag alone means something. */
+struct ks_gpu_peaks {
+    uint32_t flags;
+    float max;       /* -inf where all of the row is */
+    float target;    /* the target's logit */
+    uint32_t before; /* indices that come before the target */
+    uint32_t n_top;  /* min(top, rows) */
+    uint32_t top[KS_GPU_MAX_TOP];
+};
+
+/* With x = r - max. */
+struct ks_gpu_reference_row {
+    struct ks_gpu_peaks peaks;
+    double exp;   /* sum e^x */
+    double exp_x; /* sum e^x x */
+};
+
+/*
+ * With d = (a - r) - shift, where shift is close to the typical a - r; S the reference's sum e^x.
+ * ln sum p e^d = ln(1 + (d + phi) / S); equal rows have shift and sums of exactly 0. Formulas of
+ * Kullback-Leibler divergences without cancellation: engine/head/finish.h.
+ */
+struct ks_gpu_arm_row {
+    struct ks_gpu_peaks peaks; /* of the arm */
+    float shift;
+    double d;   /* sum e^x d */
+    double phi; /* sum e^x (e^d - 1 - d) */
+    double psi; /* sum e^x (e^d (d - 1) + 1) */
+};
+
+/* For tiles of so many rows (the vocabulary) and up to so many positions; 1 <= top <=
+ * KS_GPU_MAX_TOP. The first on a device lets it prove itself against the CPU twin, bit for bit:
+ * KS_UNSUPPORTED where it fails. */
+struct ks_gpu_ruler *ks_gpu_ruler_create(struct ks_gpu *gpu, size_t positions, uint64_t rows,
+                                         uint32_t top, struct ks_error *err);
+void ks_gpu_ruler_destroy(struct ks_gpu_ruler *ruler);
+
+/* The first m positions of a reference's tile. targets(m): indices below rows. out(m). */
+int ks_gpu_ruler_reference(struct ks_gpu_ruler *ruler, const struct ks_gpu_tile *reference,
+                           const uint32_t *targets, size_t m, struct ks_gpu_reference_row *out,
+                           struct ks_error *err);
+/* The first m positions of an arm's tile against the reference, its targets and its unchanged tile
+ * of the last call above, whose m was not less. out(m). */
+int ks_gpu_ruler_arm(struct ks_gpu_ruler *ruler, const struct ks_gpu_tile *arm, size_t m,
+                     struct ks_gpu_arm_row *out, struct ks_error *err);
+
+/* Part of every device's first ks_gpu_ruler_create. */
+int ks_gpu_ruler_self_test(struct ks_gpu *gpu, struct ks_error *err);
 
 #endif

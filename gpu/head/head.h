@@ -45,6 +45,10 @@ static inline uint64_t ks_gpu_round_up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
+/* Fills positions first .. first + n - 1 of a tile from rows(n, rows). */
+int ks_gpu_tile_write(struct ks_gpu_tile *tile, size_t first, size_t n, const float *rows,
+                      struct ks_error *err);
+
 /* ks_gpu_self_test once a layout; not at all where testing says so. */
 int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err);
 

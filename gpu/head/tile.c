@@ -76,3 +76,18 @@ int ks_gpu_tile_read(struct ks_gpu_tile *t, size_t first, size_t n, float *out,
     }
     return 0;
 }
+
+int ks_gpu_tile_write(struct ks_gpu_tile *t, size_t first, size_t n, const float *rows,
+                      struct ks_error *err)
+{
+    if (ks_vk_wait(t->gpu, t->gpu->submitted, err) != 0)
+        return -1;
+    for (size_t p = first; p < first + n; p++, rows += t->rows) {
+        uint64_t offset = p % t->per_segment * t->stride * sizeof(float);
+        if (ks_vk_buffer_write(t->gpu, &t->segments[p / t->per_segment], offset, rows,
+                               t->rows * sizeof(float), err) != 0)
+            return -1;
+    }
+    t->ready = t->gpu->submitted;
+    return 0;
+}

@@ -58,6 +58,12 @@ enum ks_vk_shader {
     KS_VK_DECODE, /* of a layout */
     KS_VK_TURN,
     KS_VK_MANY,
+    KS_VK_PEAKS,
+    KS_VK_PICK,
+    KS_VK_SUMS,
+    KS_VK_AIM,
+    KS_VK_COMPARE,
+    KS_VK_TOTAL,
     KS_VK_SHADERS,
 };
 
@@ -170,7 +176,7 @@ struct ks_gpu {
     /* Working memory of products, grown at need. */
     struct ks_vk_buffer x, turned, scratch;
 
-    bool proved[KS_GPU_LAYOUTS];
+    bool proved[KS_GPU_LAYOUTS], proved_ruler;
 };
 
 /* ------------------------------------------------------------------ instances and lists */

@@ -1,0 +1,131 @@
+/*
+ * The ruler's self-test. Compilers of drivers may contract, reorder or fold what must be left as it
+ * stands, and only a run on the device tells: so every number has to be the twin's to the bit.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/bytes.h"
+#include "gpu/head/head.h"
+#include "gpu/ruler/ruler.h"
+#include "gpu/ruler/twin.h"
+
+#define ROWS      5003 /* more than a chunk, and odd */
+#define POSITIONS 3
+#define TOP       10
+
+struct sample {
+    float *reference, *arm; /* (POSITIONS, ROWS) */
+    uint32_t targets[POSITIONS];
+    struct ks_gpu_reference_row ref_rows[POSITIONS];
+    struct ks_gpu_arm_row arm_rows[POSITIONS];
+};
+
+/* About normal, of deviation 1. */
+static float noise(uint64_t *seed)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += (double)(ks_random_next(seed) >> 11) * 0x1p-53;
+    return (float)sum;
+}
+
+/* Rows of ever larger logits that are ever further apart. */
+static void fill(struct sample *s)
+{
+    uint64_t seed = 11;
+    for (size_t p = 0; p < POSITIONS; p++) {
+        float scale = p == 0 ? 0.5f : p == 1 ? 3.0f : 9.0f, apart = p == 0 ? 1e-3f : (float)p;
+        for (size_t i = 0; i < ROWS; i++) {
+            float r = noise(&seed) * scale;
+            s->reference[p * ROWS + i] = r;
+            s->arm[p * ROWS + i] = r + 0.25f + noise(&seed) * apart;
+        }
+        s->targets[p] = (uint32_t)ks_random_below(&seed, ROWS);
+    }
+}
+
+static bool same(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool same_peaks(const struct ks_gpu_peaks *a, const struct ks_gpu_peaks *b)
+{
+    return a->flags == b->flags && a->before == b->before && a->n_top == b->n_top &&
+           same((double)a->max, (double)b->max) && same((double)a->target, (double)b->target) &&
+           memcmp(a->top, b->top, sizeof a->top) == 0;
+}
+
+static int compare_position(const struct sample *s, size_t p, const char *device,
+                            struct ks_error *err)
+{
+    const float *r = s->reference + p * ROWS, *a = s->arm + p * ROWS;
+    const struct ks_gpu_reference_row *ref = &s->ref_rows[p];
+    const struct ks_gpu_arm_row *arm = &s->arm_rows[p];
+    struct ks_gpu_peaks peaks = ks_gpu_ruler_twin_peaks(r, ROWS, s->targets[p], TOP);
+    struct ks_gpu_reference_row ref_twin = ks_gpu_ruler_twin_reference(r, ROWS, &peaks);
+    peaks = ks_gpu_ruler_twin_peaks(a, ROWS, s->targets[p], TOP);
+    struct ks_gpu_arm_row arm_twin =
+        ks_gpu_ruler_twin_arm(r, ref_twin.peaks.max, a, ROWS, arm->shift, &peaks);
+    if (!same_peaks(&ref->peaks, &ref_twin.peaks) || !same_peaks(&arm->peaks, &arm_twin.peaks))
+        return ks_fail(err, KS_UNSUPPORTED,
+                       "%s computes wrongly: the largest logits of position %zu are not the CPU's",
+                       device, p);
+    if (!same(ref->exp, ref_twin.exp) || !same(ref->exp_x, ref_twin.exp_x) ||
+        !same(arm->d, arm_twin.d) || !same(arm->phi, arm_twin.phi) ||
+        !same(arm->psi, arm_twin.psi) || !(fabsf(arm->shift - 0.25f) < 4.0f))
+        return ks_fail(err, KS_UNSUPPORTED,
+                       "%s computes wrongly: sums of position %zu are %.17g, %.17g, %.17g, %.17g "
+                       "and %.17g (shift %g), where the CPU has %.17g, %.17g, %.17g, %.17g and "
+                       "%.17g",
+                       device, p, ref->exp, ref->exp_x, arm->d, arm->phi, arm->psi,
+                       (double)arm->shift, ref_twin.exp, ref_twin.exp_x, arm_twin.d, arm_twin.phi,
+                       arm_twin.psi);
+    return 0;
+}
+
+static int measure(struct sample *s, struct ks_gpu_ruler *ruler, struct ks_gpu_tile *reference,
+                   struct ks_gpu_tile *arm, struct ks_error *err)
+{
+    if (ks_gpu_tile_write(reference, 0, POSITIONS, s->reference, err) != 0 ||
+        ks_gpu_tile_write(arm, 0, POSITIONS, s->arm, err) != 0 ||
+        ks_gpu_ruler_reference(ruler, reference, s->targets, POSITIONS, s->ref_rows, err) != 0 ||
+        ks_gpu_ruler_arm(ruler, arm, POSITIONS, s->arm_rows, err) != 0)
+        return -1;
+    if (ks_vk_fault(ruler->gpu, KS_GPU_FAULT_ANSWER))
+        s->arm_rows[0].phi += 1e-9;
+    for (size_t p = 0; p < POSITIONS; p++)
+        if (compare_position(s, p, ruler->gpu->info.name, err) != 0)
+            return -1;
+    return 0;
+}
+
+int ks_gpu_ruler_self_test(struct ks_gpu *gpu, struct ks_error *err)
+{
+    const size_t bytes = (size_t)POSITIONS * ROWS * sizeof(float);
+    struct sample s = {.reference = malloc(bytes), .arm = malloc(bytes)};
+    struct ks_gpu_ruler *ruler = NULL;
+    struct ks_gpu_tile *reference = NULL, *arm = NULL;
+    int failed = -1;
+    gpu->proved_ruler = true; /* or the ruler would ask for the test again */
+    if (!s.reference || !s.arm) {
+        ks_fail_memory(err, 2 * bytes, "the GPU's self-test");
+        goto done;
+    }
+    fill(&s);
+    ruler = ks_gpu_ruler_create(gpu, POSITIONS, ROWS, TOP, err);
+    reference = ruler ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
+    arm = reference ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
+    if (arm)
+        failed = measure(&s, ruler, reference, arm, err);
+done:
+    gpu->proved_ruler = failed == 0;
+    ks_gpu_tile_destroy(arm);
+    ks_gpu_tile_destroy(reference);
+    ks_gpu_ruler_destroy(ruler);
+    free(s.reference);
+    free(s.arm);
+    return failed;
+}

@@ -1,0 +1,116 @@
+// What the ruler's shaders share: how rows are cut, how logits are ordered, and arithmetic whose
+// every bit is told. Definition: gpu/ruler/twin.c.
+//
+// A row is cut into chunks of 4096 columns, a work-group each. Thread t of 256 takes the four
+// columns from 4 t on of each quarter of the chunk. Four neighbouring threads are a group, which
+// gets one key: the order of its largest logit, and its column turned around, so that the larger of
+// two keys is the one further up, ties to the lowest column.
+
+const uint THREADS = 256u;
+const uint CHUNK = 4096u;
+const uint QUARTER = 1024u;
+const uint GROUPS = 64u;   // of a chunk
+const uint GROUP = 64u;    // columns of a group: 16 in each quarter
+const uint PARTIAL = 8u;   // words of a chunk: tallies, then three pairs
+const uint PICK = 12u;     // words of a position before its top columns
+
+const uint NONE = 0xff800000u; // -inf
+
+layout(push_constant) uniform Where
+{
+    uint width, stride;  // columns that count, and from row to row
+    uint chunks;         // of a row
+    uint first;          // position in the ruler's own buffers
+    uint row, arm_row;   // of that position in the segments of the tiles
+    uint threads;        // that have work, in stages of a thread for each position or sum
+};
+
+// Rises with the float; the zeros are one.
+uint order(uint bits)
+{
+    uint b = bits == 0x80000000u ? 0u : bits;
+    return (b & 0x80000000u) != 0u ? ~b : b | 0x80000000u;
+}
+
+bool above(uvec2 a, uvec2 b)
+{
+    return a.x > b.x || (a.x == b.x && a.y > b.y);
+}
+
+// NaN or +inf
+bool wrong(uint bits)
+{
+    return (bits & 0x7f800000u) == 0x7f800000u && bits != NONE;
+}
+
+// ------------------------------------------------------------------ arithmetic
+
+float times_plus(float a, float b, float c)
+{
+    precise float product = a * b;
+    precise float sum = product + c;
+    return sum;
+}
+
+// A number as an unevaluated sum.
+struct Pair {
+    float high, low;
+};
+
+Pair add(Pair s, float v)
+{
+    precise float t = s.high + v;
+    precise float z = t - s.high;
+    precise float e = (s.high - (t - z)) + (v - z);
+    precise float low = s.low + e;
+    return Pair(t, low);
+}
+
+Pair join(Pair a, Pair b)
+{
+    precise float t = a.high + b.high;
+    precise float z = t - a.high;
+    precise float e = (a.high - (t - z)) + (b.high - z);
+    precise float low = (a.low + b.low) + e;
+    precise float high = t + low;
+    precise float rest = low - (high - t);
+    return Pair(high, rest);
+}
+
+Pair difference(float a, float b)
+{
+    precise float t = a - b;
+    precise float z = t - a;
+    precise float e = (a - (t - z)) - (b + z);
+    return Pair(t, e);
+}
+
+// e^(x + low) for -87 <= x <= 88 and |low| far below 1.
+float exponential(float x, float low)
+{
+    precise float scaled = x * 1.44269504088896341;
+    float n = roundEven(scaled);
+    float f = times_plus(n, -0.693359375, x);
+    f = times_plus(n, 2.12194440e-4, f);
+    precise float g = f + low;
+    float p = 1.9841270e-4;
+    p = times_plus(p, g, 1.3888889e-3);
+    p = times_plus(p, g, 8.3333333e-3);
+    p = times_plus(p, g, 4.1666667e-2);
+    p = times_plus(p, g, 1.6666667e-1);
+    p = times_plus(p, g, 0.5);
+    p = times_plus(p, g, 1.0);
+    p = times_plus(p, g, 1.0);
+    precise float e = p * uintBitsToFloat(uint(int(n) + 127) << 23);
+    return e;
+}
+
+// Weights below e^-69 are 0: not even a vocabulary of them is worth 1e-24, and everything that is
+// made of the others stays in the normal range.
+const float LEAST = -69.0;
+
+float weight(Pair x)
+{
+    float e = exponential(max(x.high, LEAST), x.low);
+    return x.high >= LEAST ? e : 0.0;
+}
