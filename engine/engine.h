@@ -399,8 +399,10 @@ struct ks_bench_row {
     double limit;           /* in the same unit, NaN if none */
     const char *limit_name; /* "FMA peak", "copy" */
 };
-/* Measures and calls row for each line; `only` is a group's name or NULL for all. */
-int ks_bench(const char *only, int threads, void (*row)(void *ctx, const struct ks_bench_row *row),
-             void *ctx, struct ks_error *err);
+/* Measures and calls row for each line; `only` is a group's name or NULL for
+ * all; device: which GPU its group takes, NULL for the best. */
+int ks_bench(const char *only, const char *device, int threads,
+             void (*row)(void *ctx, const struct ks_bench_row *row), void *ctx,
+             struct ks_error *err);
 
 #endif

@@ -112,7 +112,7 @@ static const struct {
     int (*run)(struct bench *b, struct ks_error *err);
 } groups[] = {
     {"limits", limits},      {"matmul", ks_bench_matmul}, {"attention", ks_bench_attention},
-    {"rows", ks_bench_rows}, {"ruler", ks_bench_ruler},
+    {"rows", ks_bench_rows}, {"ruler", ks_bench_ruler},   {"gpu", ks_bench_gpu},
 };
 
 #define N_GROUPS (sizeof groups / sizeof groups[0])
@@ -123,18 +123,23 @@ static int check_group(const char *only, struct ks_error *err)
         if (!only || strcmp(groups[i].name, only) == 0)
             return 0;
     return ks_fail(err, KS_BAD_INPUT,
-                   "no benchmark group \"%s\"; there are limits, matmul, attention, rows and ruler",
+                   "no benchmark group \"%s\"; there are limits, matmul, attention, rows, ruler "
+                   "and gpu",
                    only);
 }
 
-int ks_bench(const char *only, int threads, void (*row)(void *ctx, const struct ks_bench_row *row),
-             void *ctx, struct ks_error *err)
+int ks_bench(const char *only, const char *device, int threads,
+             void (*row)(void *ctx, const struct ks_bench_row *row), void *ctx,
+             struct ks_error *err)
 {
     enum ks_isa isa;
     if (check_group(only, err) || ks_isa_choose(&isa, err))
         return -1;
-    struct bench b = {
-        .threads = threads > 0 ? threads : ks_threads_allowed(), .row = row, .ctx = ctx};
+    struct bench b = {.threads = threads > 0 ? threads : ks_threads_allowed(),
+                      .only = only,
+                      .device = device,
+                      .row = row,
+                      .ctx = ctx};
     b.cpu = ks_cpu_create(b.threads, isa, err);
     if (!b.cpu)
         return -1;

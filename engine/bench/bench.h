@@ -11,8 +11,9 @@
 struct bench {
     struct ks_cpu *cpu;
     int threads;
-    double peak_one, peak; /* FLOP/s of register-only FMAs, on one thread and on all */
-    double copy;           /* bytes/s of a large copy on all threads */
+    const char *only, *device; /* as asked, or NULL */
+    double peak_one, peak;     /* FLOP/s of register-only FMAs, on one thread and on all */
+    double copy;               /* bytes/s of a large copy on all threads */
     void (*row)(void *ctx, const struct ks_bench_row *row);
     void *ctx;
 };
@@ -30,5 +31,6 @@ int ks_bench_matmul(struct bench *b, struct ks_error *err);
 int ks_bench_attention(struct bench *b, struct ks_error *err);
 int ks_bench_rows(struct bench *b, struct ks_error *err);
 int ks_bench_ruler(struct bench *b, struct ks_error *err);
+int ks_bench_gpu(struct bench *b, struct ks_error *err);
 
 #endif

@@ -39,8 +39,11 @@ int cli_bench(const struct cli_command *self, int argc, char **argv)
 {
     bool json = false;
     size_t threads = 0;
+    const char *device = NULL;
     const struct cli_option options[] = {
         {"json", 0, NULL, "one JSON array", CLI_FLAG, &json},
+        {"device", 0, "DEVICE", "the GPU of the gpu group, by index, UUID or a part of its name",
+         CLI_STRING, &device},
         {"threads", 0, "N", "worker threads (all that are allowed)", CLI_COUNT, &threads},
         {0},
     };
@@ -52,7 +55,7 @@ int cli_bench(const struct cli_command *self, int argc, char **argv)
         struct printing p = {.rows = json ? json_array() : NULL};
         struct ks_error err;
         const char *only = operands.n ? operands.items[0] : NULL;
-        if (ks_bench(only, (int)threads, print_row, &p, &err))
+        if (ks_bench(only, device, (int)threads, print_row, &p, &err))
             status = cli_fail(&err);
         else if (json)
             json_dumpf(p.rows, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));

@@ -25,7 +25,7 @@ static void a_group_asked_for_is_measured_alone(void **state)
     (void)state;
     struct seen s = {0, "limits"};
     struct ks_error err;
-    assert_int_equal(ks_bench("limits", 2, see, &s, &err), 0);
+    assert_int_equal(ks_bench("limits", NULL, 2, see, &s, &err), 0);
     assert_int_equal(s.n, 3);
 }
 
@@ -34,7 +34,7 @@ static void an_unknown_group_is_refused_with_the_known_ones(void **state)
     (void)state;
     struct seen s = {0};
     struct ks_error err;
-    assert_int_equal(ks_bench("matmull", 1, see, &s, &err), -1);
+    assert_int_equal(ks_bench("matmull", NULL, 1, see, &s, &err), -1);
     assert_int_equal(err.code, KS_BAD_INPUT);
     assert_non_null(strstr(err.text, "matmull"));
     assert_non_null(strstr(err.text, "attention"));
