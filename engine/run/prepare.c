@@ -240,8 +240,9 @@ static void choose_head(struct ks_run *run)
     if (run->head.device)
         ks_board_note(run->board, KS_LOG_INFO, "heads on %s, %.2f times the cpu's speed",
                       ks_device_name(run->head.device), run->head.gain);
-    else if (run->head.warn)
-        ks_board_note(run->board, KS_LOG_WARNING, "heads on the cpu: %s", run->head.note);
+    else if (run->plan->head != KS_HEAD_CPU)
+        ks_board_note(run->board, run->head.warn ? KS_LOG_WARNING : KS_LOG_INFO,
+                      "heads on the cpu: %s", run->head.note);
 }
 
 int ks_run_prepare(struct ks_run *run, struct ks_error *err)

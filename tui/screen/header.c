@@ -135,16 +135,14 @@ static void draw_frozen(struct ks_screen *s, struct ks_grid *g, int y)
     ks_grid_tint(g, (struct ks_rect){0, y, g->width, 1}, KS_ROLE_FROZEN);
 }
 
+/* Where the head runs, and what the device gains; why not on a device is for the log. */
 static void head_text(const struct ks_facts *facts, char *out, size_t size)
 {
-    const char *body = facts->backend_body, *head = facts->backend_head;
-    const char *note = facts->head_note ? facts->head_note : "";
-    int n = strcmp(body, head) == 0 ? snprintf(out, size, "%s", head)
-                                    : snprintf(out, size, "body %s, head %s", body, head);
-    if (*note && n >= 0 && (size_t)n < size)
-        snprintf(out + n, size - (size_t)n, " (%s)", note);
-    else if (facts->head_gain > 0 && n >= 0 && (size_t)n < size)
-        snprintf(out + n, size - (size_t)n, ", %.1fx", facts->head_gain);
+    bool gains = facts->head_gain > 0 && strcmp(facts->backend_head, facts->backend_body) != 0;
+    if (gains)
+        snprintf(out, size, "head %s, %.1fx", facts->backend_head, facts->head_gain);
+    else
+        snprintf(out, size, "head %s", facts->backend_head);
 }
 
 static void speed_text(const struct ks_snapshot *shown, char *out, size_t size)

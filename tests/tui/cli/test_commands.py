@@ -105,6 +105,32 @@ def case_without_lua_means_the_same():
     assert words["arms"] == script["arms"]
 
 
+def case_a_hook_reads_numbers_and_steers():
+    lua = os.path.join(FOLDER.name, "hook.lua")
+    open(lua, "w").write(f"""
+        local seen = 0
+        return scenario {{
+          reference = model "{MODEL}",
+          corpus = text("{SCENARIOS}/corpora/code.jsonl", {{ max_documents = 6 }}),
+          arms = {{ arm "good" {{ preset = "Q8_0" }}, arm "bad" {{ preset = "Q2_K" }} }},
+          on_window = function(run)
+            seen = seen + 1
+            assert(run.windows == seen, "out of order")
+            for _, a in ipairs(run.arms) do
+              if run.windows == 3 and a.kld_mean.value > 0.2 then run:drop(a, "hopeless") end
+            end
+            if run.windows == 5 then run:stop("enough") end
+          end,
+        }}""")
+    done = run(lua, "--json")
+    assert done.returncode == 130, done.stderr
+    summary = json.loads(done.stdout)
+    good, bad = summary["arms"]
+    assert good["n"] > bad["n"] > 0 and bad["dropped"] == "hopeless", summary["arms"]
+    again = run(lua, "--json", "--threads", 1)
+    assert again.stdout == done.stdout
+
+
 def case_the_table_names_every_arm():
     code = os.path.join(SCENARIOS, "corpora/code.jsonl")
     done = run("run", MODEL, "--arm", "Q8_0", "--arm", "Q2_K", "--corpus", code,
