@@ -41,6 +41,13 @@ struct ks_model *ks_model_peek(const char *path, const char *shown, struct ks_er
 struct ks_model *ks_model_ref(struct ks_model *m);
 void ks_model_unref(struct ks_model *m); /* accepts NULL */
 
+/*
+ * A model's file stays mapped. If it shrinks, or its disk fails, while it is read, the reader gets a
+ * SIGBUS; only the owner of the process can catch that. This is for its handler: the path of the
+ * file whose mapping holds the address, NULL if none does. Async-signal-safe.
+ */
+const char *ks_model_file_at(const void *address);
+
 struct ks_model_info {
     const char *path, *shown; /* as given to open */
     const char *name;         /* general.name, or the file's base name */

@@ -1,7 +1,7 @@
 #include "engine/base/text.h"
 
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 void ks_text_one_line(char *text)
 {
@@ -11,13 +11,6 @@ void ks_text_one_line(char *text)
         else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* U+0080..9F */
             p[0] = p[1] = ' ';
     }
-}
-
-const char *ks_text_shown(const char *text, char *buf, size_t size)
-{
-    snprintf(buf, size, "%s", text);
-    ks_text_one_line(buf);
-    return buf;
 }
 
 /* The length of the UTF-8 sequence at p, 0 where it is none or not printable. */

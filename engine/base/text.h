@@ -8,13 +8,10 @@
 #define KS_ENGINE_BASE_TEXT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Makes spaces of control characters (C0, DEL, and C1 as UTF-8 spells them), so that text is one
  * line and does nothing but show. */
 void ks_text_one_line(char *text);
-/* A copy of text, cut to buf, that is one line. Returns buf. */
-const char *ks_text_shown(const char *text, char *buf, size_t size);
 /* Whether text is UTF-8 without control characters. */
 bool ks_text_printable(const char *text);
 

@@ -215,6 +215,11 @@ struct ks_tensor_info ks_model_tensor_info(const struct ks_model *m, size_t i)
     return info;
 }
 
+const char *ks_model_file_at(const void *address)
+{
+    return ks_gguf_file_at(address);
+}
+
 const struct ks_gguf *ks_model_gguf(const struct ks_model *m)
 {
     return m->gguf;

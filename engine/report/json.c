@@ -297,7 +297,9 @@ char *ks_report_json(const struct ks_snapshot *s, bool with_timing, struct ks_er
         return NULL;
     struct maker m = {0};
     json_t *o = summary(&m, s, with_timing);
-    char *out = m.failed ? NULL : json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    char *out = m.failed
+                    ? NULL
+                    : json_dumps(o, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17));
     json_decref(o);
     size_t len = out ? strlen(out) : 0;
     char *longer = out ? realloc(out, len + 2) : NULL;

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "engine/engine.h"
 
@@ -53,6 +54,23 @@ struct cli_command {
 int cli_parse(const struct cli_command *self, const struct cli_option *options, int argc,
               char **argv, struct cli_list *operands);
 
+/*
+ * What comes from files and people goes to standard output and error through these: one line of
+ * printable characters, everything else as \\n or \\x1b. cli_utf8: the locale's characters are
+ * UTF-8's; else all beyond ASCII is written that way.
+ */
+extern volatile sig_atomic_t cli_utf8;
+enum { CLI_SHOWN = 4 };
+/* The bytes that show what text begins with (not its end), *len of them; returns how many bytes of
+ * text they show. May be called in a signal handler. */
+size_t cli_show_next(const char *text, char out[CLI_SHOWN], size_t *len);
+/* Writes text, with blanks behind it up to width columns. Returns the text's columns. */
+int cli_put(FILE *f, const char *text, int width);
+/* "kldscope: ...", a line on standard error. */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same of two parts, in a signal handler. */
+void cli_say_in_handler(const char *file, const char *what);
+
 /* Prints "kldscope: text" and returns the exit status that belongs to the error. */
 int cli_fail(const struct ks_error *err);
 int cli_usage(const struct cli_command *self, const char *format, ...)
@@ -74,7 +92,8 @@ const char *cli_data_folder(void);
 /* Set by handlers of SIGINT and SIGTERM, and SIGHUP. */
 extern volatile sig_atomic_t cli_interrupted, cli_hung_up;
 /* SIGINT and SIGTERM set the flag once; a second one ends the program at once with 130. A signal
- * that was ignored when the program began stays so. */
+ * that was ignored when the program began stays so. A mapped model that shrinks, or that its disk
+ * cannot read, ends the program with 2 and the file's name. */
 void cli_catch_signals(void);
 
 int cli_run(const struct cli_command *self, int argc, char **argv);

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +34,39 @@ static void catch_unless_ignored(int signal, void (*handler)(int))
         sigaction(signal, &(struct sigaction){.sa_handler = handler}, NULL);
 }
 
+/* Nothing that was computed from a file that is gone can be told; what is left is to name it. */
+static void on_bus_error(int signal, siginfo_t *info, void *context)
+{
+    static volatile atomic_flag told = ATOMIC_FLAG_INIT;
+    const char *file = info->si_code > 0 ? ks_model_file_at(info->si_addr) : NULL;
+    (void)context;
+    if (!file) {
+        sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        if (info->si_code <= 0)
+            raise(signal);
+        return; /* the fault comes again */
+    }
+    while (atomic_flag_test_and_set(&told))
+        pause(); /* another thread's words end the program */
+    cli_say_in_handler(file,
+                       ": it shrank, or its disk failed, while it was being read; download it "
+                       "again, and leave it alone while it is measured");
+    _exit(CLI_USAGE);
+}
+
 void cli_catch_signals(void)
 {
     catch_unless_ignored(SIGINT, on_interrupt);
     catch_unless_ignored(SIGTERM, on_interrupt);
     catch_unless_ignored(SIGHUP, on_hangup);
+    sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO},
+              NULL);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 }
 
 int cli_fail(const struct ks_error *err)
 {
-    fprintf(stderr, "kldscope: %s\n", err->text);
+    cli_say("%s", err->text);
     switch (err->code) {
     case KS_CANCELLED:
         return CLI_INTERRUPTED;
@@ -113,7 +136,7 @@ int cli_finish_output(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_DONE;
     if (errno != EPIPE) /* who reads no further, as head does, knows it */
-        fprintf(stderr, "kldscope: cannot write the output: %s\n", strerror(errno));
+        cli_say("cannot write the output: %s", strerror(errno));
     return CLI_USAGE;
 }
 

@@ -51,12 +51,17 @@ static void print_text(const struct ks_machine *m, const struct terminal *t)
     printf("memory     %.1f GB, %.1f GB of it available\n", (double)m->memory_bytes / 1e9,
            (double)m->memory_available_bytes / 1e9);
     printf("head       on the cpu: %s\n", m->gpu);
-    if (t->out)
-        printf("terminal   %s, %d x %d, %s: %s\n", t->type ? t->type : "no TERM", t->columns,
-               t->lines, t->codeset, t->utf8 ? "block glyphs" : "ASCII glyphs");
-    else
-        printf("terminal   none on standard output: runs are headless\n");
-    printf("scenarios  %s\n", cli_data_folder());
+    printf("terminal   ");
+    if (t->out) {
+        cli_put(stdout, t->type ? t->type : "no TERM", 0);
+        printf(", %d x %d, %s: %s\n", t->columns, t->lines, t->codeset,
+               t->utf8 ? "block glyphs" : "ASCII glyphs");
+    } else {
+        printf("none on standard output: runs are headless\n");
+    }
+    printf("scenarios  ");
+    cli_put(stdout, cli_data_folder(), 0);
+    putchar('\n');
 }
 
 static json_t *list_json(const char *const *words, size_t n)

@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 
-#include "engine/base/text.h"
 #include "tui/cli/cli.h"
 
 static void print_size(const char *name, uint64_t bytes)
@@ -13,27 +12,28 @@ static void print_size(const char *name, uint64_t bytes)
     printf("%-18s %" PRIu64 " bytes (%.1f MB)\n", name, bytes, (double)bytes / 1e6);
 }
 
-/* What a file says of itself may hold anything; a terminal gets a line of text. */
-static void print_words(const char *name, const char *words)
+static void print_text(const char *name, const char *text)
 {
-    char shown[256];
-    printf("%-18s %s\n", name, ks_text_shown(words, shown, sizeof shown));
+    printf("%-18s ", name);
+    cli_put(stdout, text, 0);
+    putchar('\n');
 }
 
 static void print_summary(const struct ks_model_info *i)
 {
-    print_words("file", i->shown);
-    print_words("name", i->name);
-    print_words("architecture", i->architecture);
+    print_text("file", i->shown);
+    print_text("name", i->name);
+    print_text("architecture", i->architecture);
     printf("%-18s %u layers, hidden %u, %u heads of %u, %u KV heads, ffn %u\n", "shape", i->layers,
            i->hidden, i->heads, i->head_dim, i->kv_heads, i->ffn);
     printf("%-18s %u tokens%s\n", "vocabulary", i->vocab,
            i->tied ? ", the head is the embedding table" : "");
-    char tokenizer[256];
-    snprintf(tokenizer, sizeof tokenizer, "%s%s%s", i->tokenizer_model,
-             *i->tokenizer_pre ? " " : "", i->tokenizer_pre);
-    print_words("tokenizer", tokenizer);
-    print_words("chat", i->chat_family ? i->chat_family : "no template known here");
+    printf("%-18s ", "tokenizer");
+    cli_put(stdout, i->tokenizer_model, 0);
+    printf("%s", *i->tokenizer_pre ? " " : "");
+    cli_put(stdout, i->tokenizer_pre, 0);
+    putchar('\n');
+    printf("%-18s %s\n", "chat", i->chat_family ? i->chat_family : "no template known here");
     printf("%-18s %u tokens\n", "context", i->context);
     printf("%-18s %" PRIu64 "\n", "weights", i->elements);
     print_size("tensor data", i->bytes);
@@ -44,10 +44,15 @@ static void print_summary(const struct ks_model_info *i)
 static void print_metadata(const struct ks_model *m)
 {
     const char *key, *type;
-    char text[72], shown[256];
+    char text[72];
     printf("\nmetadata\n");
-    for (size_t i = 0; ks_model_metadata(m, i, &key, &type, text, sizeof text); i++)
-        printf("  %-42s %-8s %s\n", ks_text_shown(key, shown, sizeof shown), type, text);
+    for (size_t i = 0; ks_model_metadata(m, i, &key, &type, text, sizeof text); i++) {
+        printf("  ");
+        cli_put(stdout, key, 42);
+        printf(" %-8s ", type);
+        cli_put(stdout, text, 0);
+        putchar('\n');
+    }
 }
 
 static void print_tensors(const struct ks_model *m)
@@ -57,7 +62,7 @@ static void print_tensors(const struct ks_model *m)
            "bytes", "bits");
     for (size_t i = 0; i < n; i++) {
         struct ks_tensor_info t = ks_model_tensor_info(m, i);
-        char shape[64], shown[256];
+        char shape[64];
         double elements = 1;
         int at = 0;
         for (uint32_t d = 0; d < t.n_dims; d++) {
@@ -65,8 +70,9 @@ static void print_tensors(const struct ks_model *m)
                            t.dims[d]);
             elements *= (double)t.dims[d];
         }
-        printf("  %-36s %-7s %22s %14" PRIu64 " %8.4f\n",
-               ks_text_shown(t.name, shown, sizeof shown), t.type, shape, t.bytes,
+        printf("  ");
+        cli_put(stdout, t.name, 36);
+        printf(" %-7s %22s %14" PRIu64 " %8.4f\n", t.type, shape, t.bytes,
                8 * (double)t.bytes / elements);
     }
 }
@@ -100,13 +106,10 @@ static int print_json(const struct ks_model *m)
         i->tokenizer_model, "tokenizer_pre", i->tokenizer_pre, "chat_family", i->chat_family,
         "tensors", tensors_json(m));
     if (!o) {
-        fprintf(stderr,
-                "kldscope: %s: its metadata cannot be written as JSON (is a name not "
-                "UTF-8?)\n",
-                i->shown);
+        cli_say("%s: its metadata cannot be written as JSON (is a name not UTF-8?)", i->shown);
         return CLI_USAGE;
     }
-    json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    json_dumpf(o, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17));
     printf("\n");
     json_decref(o);
     return cli_finish_output();

@@ -122,7 +122,8 @@ static int run_logits(struct ks_model *m, const struct wishes *w)
     free(ids);
     if (failed)
         return cli_fail(&err);
-    printf("%s: %zu positions x %u\n", w->out, n, ks_model_info(m)->vocab);
+    cli_put(stdout, w->out, 0);
+    printf(": %zu positions x %u\n", n, ks_model_info(m)->vocab);
     return cli_finish_output();
 }
 

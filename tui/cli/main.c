@@ -1,3 +1,4 @@
+#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,15 +71,16 @@ static int unknown(const char *word)
         names[i] = commands[i].name;
     const char *near = ks_nearest_word(word, names, N_COMMANDS);
     if (near)
-        fprintf(stderr, "kldscope: unknown command \"%s\", did you mean %s?\n", word, near);
+        cli_say("unknown command \"%s\", did you mean %s?", word, near);
     else
-        fprintf(stderr, "kldscope: unknown command \"%s\"; kldscope --help lists them\n", word);
+        cli_say("unknown command \"%s\"; kldscope --help lists them", word);
     return CLI_USAGE;
 }
 
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
+    cli_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     cli_catch_signals();
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
                      strcmp(argv[1], "help") == 0))

@@ -15,12 +15,12 @@
 
 int cli_usage(const struct cli_command *self, const char *format, ...)
 {
-    fprintf(stderr, "kldscope: ");
+    char text[2048];
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "; see kldscope %s --help\n", self->name);
+    cli_say("%s%s; see kldscope %s --help", text, n >= (int)sizeof text ? "..." : "", self->name);
     return CLI_USAGE;
 }
 
@@ -76,7 +76,7 @@ static int list_add(struct cli_list *list, const char *item)
 
 static int out_of_memory(void)
 {
-    fprintf(stderr, "kldscope: out of memory\n");
+    cli_say("out of memory");
     return CLI_INTERNAL;
 }
 

@@ -37,6 +37,22 @@ static void close_line(struct progress *p)
     p->line_open = false;
 }
 
+/* A line that is longer than the terminal is wide could not be written over again: it is cut. */
+static void write_over(const char *text)
+{
+    struct winsize size;
+    char shown[CLI_SHOWN];
+    int room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+    fprintf(stderr, "\r\033[K");
+    for (size_t len; *text;) {
+        text += cli_show_next(text, shown, &len);
+        room -= shown[0] == '\\' ? (int)len : len > 1 ? 2 : 1;
+        if (room <= 0)
+            break;
+        fwrite(shown, 1, len, stderr);
+    }
+}
+
 /* Warnings and errors as they come; what is told as information stays in the log. */
 static void tell_log(struct progress *p, const struct ks_snapshot *s)
 {
@@ -48,7 +64,7 @@ static void tell_log(struct progress *p, const struct ks_snapshot *s)
         if (l->level == KS_LOG_INFO || s->state == KS_RUN_FAILED)
             continue;
         close_line(p);
-        fprintf(stderr, "kldscope: %s%s\n", levels[l->level], l->text);
+        cli_say("%s%s", levels[l->level], l->text);
     }
 }
 
@@ -80,9 +96,9 @@ static void tell(struct progress *p, const struct ks_snapshot *s)
     p->told_ns = now;
     snprintf(p->told, sizeof p->told, "%s", text);
     if (p->terminal)
-        fprintf(stderr, "\r\033[K%s", text);
+        write_over(text);
     else
-        fprintf(stderr, "kldscope: %s\n", text);
+        cli_say("%s", text);
     p->line_open = p->terminal;
 }
 
@@ -99,8 +115,7 @@ static void watch_headless(struct ks_run *run)
         poll(&fd, 1, 200);
         if ((cli_interrupted || cli_hung_up) && !stopping) {
             close_line(&p);
-            fprintf(stderr, "kldscope: stopping after the windows in flight; once more ends at "
-                            "once\n");
+            cli_say("stopping after the windows in flight; once more ends at once");
             ks_run_stop(run, cli_hung_up ? "the terminal went away" : "interrupted");
             stopping = true;
         }

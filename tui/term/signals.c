@@ -89,10 +89,10 @@ static void on_noted(int sig, siginfo_t *info, void *context)
 
 static void on_deadly(int sig, siginfo_t *info, void *context)
 {
-    /* A guard around mapped files may know what to do with a SIGBUS, and jump away. */
+    restore_terminal();
+    /* Who guards mapped files may know what a SIGBUS means, tell it, and end the program. */
     if (sig == SIGBUS)
         call_before(sig, info, context);
-    restore_terminal();
     sigaction(sig, &state.before[sig], NULL);
     /* A fault comes again by itself, at its place; everything else is sent again. */
     if (info->si_code <= 0 || sig == SIGABRT || sig == SIGQUIT)

@@ -14,15 +14,6 @@ static void control_characters_become_spaces(void **state)
     assert_string_equal(text, "a b c [2Jd e  2Jf\xC2\xA0g\xC3\xA9");
 }
 
-static void a_shown_text_is_cut_to_its_buffer(void **state)
-{
-    (void)state;
-    char buf[6];
-    assert_ptr_equal(ks_text_shown("x\ry", buf, sizeof buf), buf);
-    assert_string_equal(buf, "x y");
-    assert_string_equal(ks_text_shown("123456789", buf, sizeof buf), "12345");
-}
-
 static void printable_is_utf_8_without_controls(void **state)
 {
     (void)state;
@@ -53,7 +44,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_become_spaces),
-        cmocka_unit_test(a_shown_text_is_cut_to_its_buffer),
         cmocka_unit_test(printable_is_utf_8_without_controls),
         cmocka_unit_test(errors_are_one_line_whatever_they_quote),
     };

@@ -221,6 +221,25 @@ static void a_split_counts_all_its_bytes(void **state)
     ks_gguf_close(g);
 }
 
+static void an_address_tells_which_file_it_is_of(void **state)
+{
+    save_split(*state);
+    struct ks_error err;
+    struct ks_gguf *g = ks_gguf_open(in(*state, split_names[0]), &err);
+    assert_non_null(g);
+    const uint8_t *data = NULL;
+    for (size_t i = 0; i < ks_gguf_n_tensors(g); i++) {
+        const struct ks_gguf_tensor *t = ks_gguf_tensor(g, i);
+        data = t->data;
+        assert_string_equal(ks_gguf_file_at(data), in(*state, split_names[t->part]));
+        assert_non_null(ks_gguf_file_at(data + t->bytes - 1));
+    }
+    assert_non_null(data);
+    assert_null(ks_gguf_file_at(&err));
+    ks_gguf_close(g);
+    assert_null(ks_gguf_file_at(data));
+}
+
 static void a_split_of_one_needs_no_special_name(void **state)
 {
     const char *path = in(*state, "whole.gguf");
@@ -320,6 +339,7 @@ int main(void)
         CASE(a_broken_file_is_closed),
         CASE(a_split_opens_by_any_of_its_parts),
         CASE(a_split_counts_all_its_bytes),
+        CASE(an_address_tells_which_file_it_is_of),
         CASE(a_split_of_one_needs_no_special_name),
         CASE(a_missing_part_is_named),
         CASE(a_renamed_part_is_told_its_name),
