@@ -62,6 +62,8 @@ void cli_catch_signals(void)
     sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO},
               NULL);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    /* A file beyond the limit on files' sizes: the write says so. */
+    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 }
 
 int cli_fail(const struct ks_error *err)
@@ -104,6 +106,8 @@ static int read_all(int fd, const char *path, struct ks_buf *b, struct ks_error 
             return ks_buf_put(b, "", 0, err);
         if (n < 0 && errno == EINTR && !cli_interrupted)
             continue;
+        if (n < 0 && errno == EINTR)
+            return ks_fail(err, KS_CANCELLED, "%s: interrupted", path);
         if (n < 0)
             return ks_fail_errno(err, "%s: cannot read", path);
         if (ks_buf_put(b, piece, (size_t)n, err))
@@ -115,6 +119,10 @@ char *cli_read_file(const char *path, size_t *len, struct ks_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && cli_interrupted) {
+        ks_fail(err, KS_CANCELLED, "%s: interrupted", path);
+        return NULL;
+    }
     if (fd < 0) {
         ks_fail_errno(err, "%s: cannot open", path);
         return NULL;

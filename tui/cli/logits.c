@@ -1,11 +1,13 @@
 /*
- * Rows go to OUT.part, which is renamed when it is whole: a reader never sees half a file.
+ * Rows go to OUT.part, which is renamed when it is whole: a reader never sees half a file. A pipe,
+ * a device and standard output are written as they stand.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/bytes.h"
@@ -34,7 +36,9 @@ static int write_npy_header(FILE *f, size_t n, size_t vocab)
 
 struct output {
     FILE *f;
-    const char *path;
+    const char *path;      /* for messages */
+    char *whole;           /* the file that is made, behind all links; NULL: not by renaming */
+    struct ks_buf unready; /* its name until then */
     bool npy;
     size_t n;
 };
@@ -92,25 +96,48 @@ static int read_ids(struct ks_model *m, const struct wishes *w, int32_t **ids, s
     return failed;
 }
 
+static int open_output(struct output *o, struct ks_error *err)
+{
+    struct stat st;
+    bool there = stat(o->path, &st) == 0;
+    if (strcmp(o->path, "-") == 0) {
+        o->f = stdout;
+        return 0;
+    }
+    if (!there || S_ISREG(st.st_mode)) {
+        o->whole = there ? realpath(o->path, NULL) : strdup(o->path);
+        if (!o->whole)
+            return ks_fail_errno(err, "%s: cannot write", o->path);
+        if (ks_buf_printf(&o->unready, err, "%s.part", o->whole))
+            return -1;
+    }
+    const char *path = o->whole ? o->unready.bytes : o->path;
+    o->f = fopen(path, "wbe");
+    return o->f ? 0 : ks_fail_errno(err, "%s: cannot write", path);
+}
+
+/* Makes what was written whole, or takes it away where that has failed. */
+static int close_output(struct output *o, int failed, struct ks_error *err)
+{
+    bool opened = o->f != NULL;
+    if (opened && (o->f == stdout ? fflush(o->f) : fclose(o->f)) && !failed)
+        failed = ks_fail_errno(err, "%s: cannot write", o->path);
+    if (!failed && o->whole && rename(o->unready.bytes, o->whole))
+        failed = ks_fail_errno(err, "%s: cannot write", o->path);
+    if (failed && opened && o->whole)
+        unlink(o->unready.bytes);
+    free(o->whole);
+    ks_buf_finish(&o->unready);
+    return failed;
+}
+
 static int write_logits(struct ks_model *m, const struct wishes *w, const int32_t *ids, size_t n,
                         struct ks_error *err)
 {
-    struct ks_buf part = {0};
-    if (ks_buf_printf(&part, err, "%s.part", w->out))
-        return -1;
     struct output o = {.path = w->out, .npy = ks_path_ends(w->out, ".npy"), .n = n};
-    o.f = fopen(part.bytes, "wb");
-    int failed = o.f ? 0 : ks_fail_errno(err, "%s: cannot write", part.bytes);
-    if (!failed)
-        failed = ks_model_logits(m, ids, n, (int)w->threads, write_row, &o, err);
-    if (o.f && fclose(o.f) && !failed)
-        failed = ks_fail_errno(err, "%s: cannot write", w->out);
-    if (!failed && rename(part.bytes, w->out))
-        failed = ks_fail_errno(err, "%s: cannot write", w->out);
-    if (failed && o.f)
-        unlink(part.bytes);
-    ks_buf_finish(&part);
-    return failed;
+    int failed =
+        open_output(&o, err) || ks_model_logits(m, ids, n, (int)w->threads, write_row, &o, err);
+    return close_output(&o, failed ? -1 : 0, err);
 }
 
 static int run_logits(struct ks_model *m, const struct wishes *w)
@@ -122,6 +149,8 @@ static int run_logits(struct ks_model *m, const struct wishes *w)
     free(ids);
     if (failed)
         return cli_fail(&err);
+    if (strcmp(w->out, "-") == 0)
+        return CLI_DONE;
     cli_put(stdout, w->out, 0);
     printf(": %zu positions x %u\n", n, ks_model_info(m)->vocab);
     return cli_finish_output();
@@ -146,7 +175,9 @@ int cli_logits(const struct cli_command *self, int argc, char **argv)
          &w.ids},
         {"file", 0, "TEXT", "a text to tokenize, with the specials its vocabulary adds", CLI_STRING,
          &w.file},
-        {"output", 'o', "OUT", "where the rows go: .f32 raw, .npy for NumPy", CLI_STRING, &w.out},
+        {"output", 'o', "OUT",
+         "where the rows go: .f32 raw, .npy for NumPy, - for raw on standard output", CLI_STRING,
+         &w.out},
         {"head", 0, "cpu", "where the output head runs", CLI_STRING, &w.head},
         {"threads", 0, "N", "worker threads (all that are allowed)", CLI_COUNT, &w.threads},
         {0},

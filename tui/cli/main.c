@@ -1,7 +1,9 @@
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/nearest.h"
 #include "tui/cli/cli.h"
@@ -77,8 +79,21 @@ static int unknown(const char *word)
     return CLI_USAGE;
 }
 
+/* A standard stream that is closed would be the number of the next file opened: results would be
+ * written into a model. It becomes one that fails at each use instead. */
+static int hold_standard_streams(void)
+{
+    static const int wrong_way[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong_way[fd]) != fd)
+            return -1;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (hold_standard_streams())
+        return CLI_INTERNAL;
     setlocale(LC_CTYPE, "");
     cli_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     cli_catch_signals();

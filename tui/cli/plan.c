@@ -1,9 +1,11 @@
 #include "tui/cli/plan.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -104,13 +106,22 @@ static int add_arm(struct ks_plan *plan, const char *word, struct ks_error *err)
     return 0;
 }
 
+/* NULL for what cannot be opened or is no file: neither waits for a pipe nor reads a device. */
+static FILE *open_file(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *f = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !f)
+        close(fd);
+    return f;
+}
+
 /* A .jsonl whose first line has "messages" is a chat; anything odd is left to the reader, who tells
  * the line. */
 static bool is_chat(const char *path)
 {
-    if (!ks_path_ends(path, ".jsonl"))
-        return false;
-    FILE *f = fopen(path, "re");
+    FILE *f = ks_path_ends(path, ".jsonl") ? open_file(path) : NULL;
     char *line = NULL;
     size_t cap = 0;
     bool chat = false;

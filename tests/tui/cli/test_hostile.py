@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -110,6 +111,62 @@ def case_a_model_that_shrinks_under_a_run_is_named():
     out, err = running.communicate(timeout=60)
     assert running.returncode == 2, (running.returncode, err)
     assert path.encode() + b": it shrank" in err and out == b"", err
+
+
+def logits(out, **more):
+    ids = path_of("ids")
+    with open(ids, "w") as f:
+        f.write("1 2 3")
+    return subprocess.run([PROGRAM, "logits", MODEL, "--ids", ids, "-o", out], capture_output=True,
+                          timeout=60, **more)
+
+
+ROWS = 3 * 4096 * 4
+
+
+def case_logits_never_take_the_place_of_a_pipe_or_link():
+    pipe, link, real = path_of("pipe"), path_of("link.f32"), path_of("real.f32")
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["wc", "-c", pipe], stdout=subprocess.PIPE)
+    assert logits(pipe).returncode == 0
+    assert reader.communicate(timeout=60)[0].split()[0] == b"%d" % ROWS
+    open(real, "w").close()
+    os.symlink(real, link)
+    assert logits(link).returncode == 0
+    assert os.path.islink(link) and os.path.getsize(real) == ROWS
+    assert len(logits("-").stdout) == ROWS
+
+
+def case_a_limit_on_file_sizes_is_an_error_and_leaves_nothing():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+    out = path_of("large.f32")
+    done = logits(out, preexec_fn=limit)
+    assert done.returncode == 2 and b"cannot write: File too large" in done.stderr, done
+    assert not os.path.exists(out) and not os.path.exists(out + ".part")
+
+
+def case_no_file_becomes_a_standard_stream_that_was_closed():
+    model, out = path_of("held.gguf"), path_of("held.f32")
+    shutil.copy(MODEL, model)
+    os.chmod(model, 0o644)
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        for words in (f"logits {model} --ids {path_of('ids')} -o {out}", f"inspect {model}",
+                      f"run {model} --arm none --corpus {STORIES}"):
+            subprocess.run(f"{PROGRAM} {words} {closed}", shell=True, capture_output=True,
+                           timeout=60)
+        assert os.path.getsize(out) == ROWS
+        with open(model, "rb") as f:
+            assert f.read() == GOOD
+        os.unlink(out)
+
+
+def case_a_pipe_as_a_corpus_is_refused_without_waiting():
+    pipe = path_of("pipe.jsonl")
+    os.mkfifo(pipe)
+    done = run("run", MODEL, "--arm", "Q8_0", "--corpus", pipe, "--headless", timeout=30)
+    assert done.returncode == 2 and "not a regular file" in done.stderr, done.stderr
 
 
 def read_until_closed(fd):
