@@ -142,7 +142,9 @@ static int print_result(struct ks_run *run, const struct wishes *w)
     struct ks_error err;
     const struct ks_snapshot *s = ks_run_snapshot(run);
     int status = CLI_DONE;
-    if (s->facts) {
+    if (s->state == KS_RUN_STOPPED && s->positions == 0) {
+        cli_say("stopped before the first window was done: there is nothing to tell");
+    } else if (s->facts) {
         char *text =
             w->json ? ks_report_json(s, w->timing, &err) : ks_report_table(s, output_width(), &err);
         if (text)
