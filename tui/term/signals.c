@@ -2,16 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 static const int noted[] = {SIGWINCH, SIGTSTP, SIGCONT, SIGINT, SIGTERM, SIGHUP};
-static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGSYS};
+static const int deadly[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGABRT, SIGQUIT,
+                             SIGSYS,  SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
 
-#define N_NOTED  (sizeof noted / sizeof *noted)
-#define N_DEADLY (sizeof deadly / sizeof *deadly)
-#define LAST_SIG 64
+#define N_NOTED     (sizeof noted / sizeof *noted)
+#define N_DEADLY    (sizeof deadly / sizeof *deadly)
+#define LAST_SIG    64
+#define PATIENCE_MS 500
 
 static struct {
     bool open;
@@ -40,15 +43,14 @@ static void call_before(int sig, siginfo_t *info, void *context)
         a->sa_handler(sig);
 }
 
+/* A byte at a time, each when there is room for it: a terminal that has stopped reading must not
+ * keep a program that is told to die. */
 static void write_all(int fd, const char *bytes, size_t len)
 {
-    while (len > 0) {
-        ssize_t n = write(fd, bytes, len);
-        if (n <= 0)
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    for (; len > 0 && poll(&room, 1, PATIENCE_MS) > 0; len--)
+        if (write(fd, bytes++, 1) != 1)
             return;
-        bytes += n;
-        len -= (size_t)n;
-    }
 }
 
 /* What was written last is what tells why: it must not stay in the pipe. */
@@ -95,7 +97,8 @@ static void on_deadly(int sig, siginfo_t *info, void *context)
         call_before(sig, info, context);
     sigaction(sig, &state.before[sig], NULL);
     /* A fault comes again by itself, at its place; everything else is sent again. */
-    if (info->si_code <= 0 || sig == SIGABRT || sig == SIGQUIT)
+    bool fault = sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE;
+    if (!fault || info->si_code <= 0)
         raise(sig);
 }
 

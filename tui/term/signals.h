@@ -3,7 +3,7 @@
  *
  * Ordinary ones (WINCH, TSTP, CONT, INT, TERM, HUP) are noted, handed on to whoever had them
  * before, and wake a descriptor that the loop polls, so that none is lost between two polls and it
- * doesn't matter which thread they reach. Deadly ones (SEGV, BUS, ILL, FPE, ABRT, QUIT, SYS)
+ * doesn't matter which thread they reach. Deadly ones (SEGV, BUS, ILL, FPE, ABRT, QUIT, SYS, ...)
  * restore the terminal with what was prepared for them and then die as they would have.
  *
  * A process has one table of signal handlers, so this is the one module with a state of its own:
