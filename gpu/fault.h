@@ -24,6 +24,7 @@ struct ks_gpu_testing {
     uint64_t max_allocation_bytes;
     uint64_t scratch_bytes;
     double flops_per_submit;
+    uint32_t rows_of_lane; /* in few.comp */
 
     bool staging;             /* pretend that the host can't see device memory */
     bool no_self_test;        /* neither at opening nor at a new layout */

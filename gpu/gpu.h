@@ -171,11 +171,12 @@ int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *ou
                      struct ks_error *err);
 
 /*
- * Computes a small product of that layout by every path and compares it with the CPU twin. -1 with
- * KS_UNSUPPORTED where an answer is wrong: the device must not be used then. ks_gpu_open does
- * this for KS_GPU_I8, ks_gpu_weight_create for a layout that is new to the device.
+ * Computes a small product of that layout and width by every path and compares it with the CPU
+ * twin. -1 with KS_UNSUPPORTED where an answer is wrong: the device must not be used then.
+ * ks_gpu_open does this once, ks_gpu_weight_create for every layout and width that is new.
  */
-int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err);
+int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                     struct ks_error *err);
 
 /* ------------------------------------------------------------------ statistics */
 

@@ -23,7 +23,6 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* ------------------------------------------------------------------ few positions */
 
 #define FEW_THREADS 256
-#define FEW_ROWS    2    /* of a lane */
 #define SLAB_VEC4S  1024 /* of x in shared memory: 16 KiB */
 
 /* A dispatch of the few reads more than it computes; in units of arithmetic that is as much. */
@@ -32,6 +31,14 @@ static uint64_t least(uint64_t a, uint64_t b)
 struct few_where {
     uint32_t first, rows, x_first, positions, y_first, y_column, stride;
 };
+
+/* Of a lane. A software device gains nothing by more, and compiles longer. */
+static uint32_t rows_of_lane(const struct ks_gpu *gpu)
+{
+    if (gpu->testing.rows_of_lane)
+        return gpu->testing.rows_of_lane;
+    return gpu->info.kind == KS_GPU_KIND_CPU ? 1 : 2;
+}
 
 /* The most lanes up to 16 that share a row evenly and stay within any subgroup. */
 static uint32_t lanes_of(const struct ks_gpu *gpu, uint64_t cols)
@@ -42,13 +49,24 @@ static uint32_t lanes_of(const struct ks_gpu *gpu, uint64_t cols)
     return lanes;
 }
 
+/* The most units up to `most` that a row is a multiple of and that are a multiple of lanes. */
+static uint32_t slab_of(uint64_t cols, uint32_t lanes, uint32_t most)
+{
+    uint32_t turns = (uint32_t)(cols / 16) / lanes, fit = most / lanes;
+    uint32_t slab = turns < fit ? turns : fit;
+    while (turns % slab != 0)
+        slab--;
+    return slab * lanes;
+}
+
 static struct ks_vk_pipeline_key few_key(const struct ks_gpu_weight *w, uint32_t positions)
 {
-    uint32_t lanes = lanes_of(w->gpu, w->cols), slab = SLAB_VEC4S / 4 / positions;
+    uint32_t lanes = lanes_of(w->gpu, w->cols);
     return (struct ks_vk_pipeline_key){
         .shader = KS_VK_FEW,
         .layout = w->layout,
-        .constants = {(uint32_t)w->cols, lanes, positions, (uint32_t)least(slab, w->cols / 16)},
+        .constants = {(uint32_t)w->cols, lanes, positions,
+                      slab_of(w->cols, lanes, SLAB_VEC4S / 4 / positions), rows_of_lane(w->gpu)},
     };
 }
 
@@ -63,7 +81,7 @@ static int few_of_shard(struct product *p, const struct ks_gpu_shard *shard, siz
         d.buffers[i] = shard->parts[i].buffer ? &shard->parts[i] : NULL;
     d.buffers[3] = &p->gpu->x;
     d.buffers[4] = &p->y->segments[from / p->y->per_segment];
-    uint32_t rows_of_group = FEW_THREADS / d.key.constants[1] * FEW_ROWS;
+    uint32_t rows_of_group = FEW_THREADS / d.key.constants[1] * d.key.constants[4];
     double row_cost = FEW_COST * width * (double)p->w->cols;
     uint64_t step = (uint64_t)(p->gpu->flops_per_submit / row_cost) / rows_of_group;
     step = (step == 0 ? 1 : least(step, 65535)) * rows_of_group;
@@ -150,7 +168,7 @@ static int decode(struct product *p, const struct piece *piece, struct ks_error 
 }
 
 struct many_where {
-    uint32_t x_width, x_first, width, w_first, stride, y_column;
+    uint32_t x_width, x_first, width, w_first, stride, y_column, cols;
 };
 
 /* The decoded piece against the positions of a segment. */
@@ -160,7 +178,7 @@ static int multiply(struct product *p, const struct piece *piece, uint32_t x_wid
     size_t x_first = segment * p->y->per_segment;
     uint64_t tall = ks_gpu_round_up(least(p->m - x_first, p->y->per_segment), KS_GPU_TALL);
     struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_MANY, .constants = {(uint32_t)p->w->cols}},
+        .key = {.shader = KS_VK_MANY},
         .buffers = {&p->gpu->turned, &p->gpu->scratch, &p->y->segments[segment]},
     };
     double row_flops = 2 * (double)tall * (double)p->w->cols;
@@ -175,6 +193,7 @@ static int multiply(struct product *p, const struct piece *piece, uint32_t x_wid
             .w_first = (uint32_t)r,
             .stride = (uint32_t)p->y->stride,
             .y_column = (uint32_t)(piece->shard->first + piece->first + r),
+            .cols = (uint32_t)p->w->cols,
         };
         d.push = &where;
         d.push_bytes = sizeof where;

@@ -1,6 +1,6 @@
 /*
- * The self-test: a device proves each layout on a product small enough to cost nothing, over more
- * rows than a tile has and by every path, before it is trusted with a weight.
+ * The self-test: before it is trusted with a weight, a device proves its layout at its width, so by
+ * the very pipelines that the weight will use, on some rows more than a tile has and by every path.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,13 +11,15 @@
 #include "gpu/head/twin.h"
 
 #define ROWS      150
-#define COLS      512
 #define POSITIONS 67
 #define ALLOWED   1e-5 /* of sum |x w| */
 
 struct sample {
+    enum ks_gpu_layout layout;
+    size_t cols;
     uint8_t *parts[KS_GPU_MAX_PARTS];
-    float *x; /* (POSITIONS, COLS) */
+    float *w; /* (cols) */
+    float *x; /* (POSITIONS, cols) */
     float *y; /* (POSITIONS, ROWS) */
 };
 
@@ -25,41 +27,45 @@ static void sample_finish(struct sample *s)
 {
     for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
         free(s->parts[p]);
+    free(s->w);
     free(s->x);
     free(s->y);
 }
 
-static int sample_init(struct sample *s, enum ks_gpu_layout layout, struct ks_error *err)
+static int sample_init(struct sample *s, enum ks_gpu_layout layout, size_t cols,
+                       struct ks_error *err)
 {
     const struct ks_gpu_layout_info *info = ks_gpu_layout_info(layout);
-    size_t blocks = (size_t)ROWS * COLS / info->block_elems;
-    *s = (struct sample){.x = calloc((size_t)POSITIONS * COLS, sizeof *s->x),
+    size_t blocks = ROWS * (cols / info->block_elems);
+    *s = (struct sample){.layout = layout,
+                         .cols = cols,
+                         .w = calloc(cols, sizeof *s->w),
+                         .x = calloc(POSITIONS * cols, sizeof *s->x),
                          .y = calloc((size_t)POSITIONS * ROWS, sizeof *s->y)};
-    bool all = s->x && s->y;
+    bool all = s->w && s->x && s->y;
     for (int p = 0; p < KS_GPU_MAX_PARTS; p++) {
         s->parts[p] = malloc(blocks * info->part_bytes[p] + 1);
         all = all && s->parts[p];
     }
     if (!all) {
         sample_finish(s);
-        return ks_fail_memory(err, (size_t)POSITIONS * COLS * sizeof *s->x, "the GPU's self-test");
+        return ks_fail_memory(err, POSITIONS * cols * sizeof *s->x, "the GPU's self-test");
     }
     uint64_t seed = 1;
-    for (size_t i = 0; i < (size_t)POSITIONS * COLS; i++)
+    for (size_t i = 0; i < POSITIONS * cols; i++)
         s->x[i] = ((float)(ks_random_next(&seed) >> 40) - 0x1p23f) * 0x1p-22f;
     ks_gpu_sample_fill(layout, blocks, &seed, s->parts);
     return 0;
 }
 
-static int compare_row(const struct sample *s, struct ks_gpu *gpu, enum ks_gpu_layout layout,
-                       enum ks_gpu_path path, size_t m, uint64_t row, struct ks_error *err)
+static int compare_row(const struct sample *s, struct ks_gpu *gpu, enum ks_gpu_path path, size_t m,
+                       uint64_t row, struct ks_error *err)
 {
-    float w[COLS];
-    ks_gpu_twin_row(layout, (const void *const *)s->parts, COLS, row, w);
+    ks_gpu_twin_row(s->layout, (const void *const *)s->parts, s->cols, row, s->w);
     for (size_t p = 0; p < m; p++) {
         double sum = 0, size = 0;
-        for (int k = 0; k < COLS; k++) {
-            double product = (double)w[k] * (double)s->x[p * COLS + (size_t)k];
+        for (size_t k = 0; k < s->cols; k++) {
+            double product = (double)s->w[k] * (double)s->x[p * s->cols + k];
             sum += product;
             size += fabs(product);
         }
@@ -68,8 +74,9 @@ static int compare_row(const struct sample *s, struct ks_gpu *gpu, enum ks_gpu_l
             return ks_fail(err, KS_UNSUPPORTED,
                            "%s computes wrongly: %s of layout %s gives %.9g for row %llu of "
                            "position %zu, where the CPU has %.9g",
-                           gpu->info.name, ks_gpu_path_name(path), ks_gpu_layout_info(layout)->name,
-                           got, (unsigned long long)row, p, sum);
+                           gpu->info.name, ks_gpu_path_name(path),
+                           ks_gpu_layout_info(s->layout)->name, got, (unsigned long long)row, p,
+                           sum);
     }
     return 0;
 }
@@ -81,8 +88,8 @@ static int try_path(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_til
         return -1;
     if (ks_vk_fault(w->gpu, KS_GPU_FAULT_ANSWER))
         s->y[ROWS - 1] += 1e3f;
-    for (uint64_t row = 0; row < ROWS; row += row < ROWS - 5 ? 4 : 1)
-        if (compare_row(s, w->gpu, w->layout, path, m, row, err) != 0)
+    for (uint64_t row = ROWS - 1; row < ROWS; row -= 9) /* past 0 it is huge */
+        if (compare_row(s, w->gpu, path, m, row, err) != 0)
             return -1;
     return 0;
 }
@@ -98,27 +105,42 @@ static int try_all(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile
     return try_path(s, w, y, KS_GPU_MANY, POSITIONS, err);
 }
 
-int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err)
+int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                     struct ks_error *err)
 {
     struct sample s;
-    if (sample_init(&s, layout, err) != 0)
+    if (sample_init(&s, layout, (size_t)cols, err) != 0)
         return -1;
     int failed = -1;
-    gpu->proved[layout] = true; /* or the weight would ask for the test again */
-    struct ks_gpu_weight *w = ks_gpu_weight_create(gpu, layout, ROWS, COLS, err);
+    struct ks_gpu_weight *w = ks_gpu_weight_reserve(gpu, layout, ROWS, cols, err);
     struct ks_gpu_tile *y = w ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
     if (y)
         failed = try_all(&s, w, y, err);
-    gpu->proved[layout] = failed == 0;
     ks_gpu_tile_destroy(y);
     ks_gpu_weight_destroy(w);
     sample_finish(&s);
     return failed;
 }
 
-int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, struct ks_error *err)
+static bool is_proved(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols)
 {
-    if (gpu->proved[layout] || gpu->testing.no_self_test)
+    for (size_t i = 0; i < gpu->n_proved; i++)
+        if (gpu->proved[i].layout == layout && gpu->proved[i].cols == cols)
+            return true;
+    return false;
+}
+
+int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols, struct ks_error *err)
+{
+    if (gpu->testing.no_self_test || is_proved(gpu, layout, cols))
         return 0;
-    return ks_gpu_self_test(gpu, layout, err);
+    size_t bytes = (gpu->n_proved + 1) * sizeof *gpu->proved;
+    struct ks_gpu_proof *grown = realloc(gpu->proved, bytes);
+    if (!grown)
+        return ks_fail_memory(err, bytes, "a GPU's proofs");
+    gpu->proved = grown;
+    if (ks_gpu_self_test(gpu, layout, cols, err) != 0)
+        return -1;
+    gpu->proved[gpu->n_proved++] = (struct ks_gpu_proof){layout, cols};
+    return 0;
 }

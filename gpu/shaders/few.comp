@@ -13,11 +13,10 @@ layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint COLS = 1024;
 layout(constant_id = 1) const uint LANES = 16;    // divides COLS / 16
 layout(constant_id = 2) const uint POSITIONS = 1; // 1, 2 or 4
-layout(constant_id = 3) const uint SLAB = 64;     // units of x in shared memory, times of LANES
+layout(constant_id = 3) const uint SLAB = 64; // units of x in shared memory: divides UNITS, LANES divides it
+layout(constant_id = 4) const uint ROWS = 2; // of a lane, which share what is read of x
 
 #include "layouts.glsl"
-
-const uint ROWS = 2; // of a lane, so that x is read from shared memory half as often
 
 layout(std430, binding = 3) readonly buffer X { vec4 x[]; };   // (positions, COLS)
 layout(std430, binding = 4) writeonly buffer Y { float y[]; }; // (positions, stride)
@@ -33,10 +32,10 @@ layout(push_constant) uniform Where
 // By the j-th vec4 of a unit first, so that neighbouring lanes read neighbouring words.
 shared vec4 slab[POSITIONS * 4u * SLAB];
 
-void load_slab(uint from, uint units)
+void load_slab(uint from)
 {
-    for (uint i = gl_LocalInvocationIndex; i < POSITIONS * units * 4u; i += gl_WorkGroupSize.x) {
-        uint p = i / (units * 4u), c = i % (units * 4u);
+    for (uint i = gl_LocalInvocationIndex; i < POSITIONS * SLAB * 4u; i += gl_WorkGroupSize.x) {
+        uint p = i / (SLAB * 4u), c = i % (SLAB * 4u);
         vec4 v = vec4(0.0);
         if (p < positions)
             v = x[(x_first + p) * (COLS / 4u) + from * 4u + c];
@@ -71,13 +70,12 @@ void main()
         [[unroll]] for (uint p = 0u; p < POSITIONS; p++)
             acc[r][p] = 0.0;
     for (uint from = 0u; from < UNITS; from += SLAB) {
-        uint units = min(SLAB, UNITS - from);
         barrier();
-        load_slab(from, units);
+        load_slab(from);
         barrier();
-        for (uint i = lane; i < units; i += LANES)
+        for (uint i = 0u; i < SLAB; i += LANES)
             [[unroll]] for (uint r = 0u; r < ROWS; r++)
-                add_unit(first + min(row0 + r, rows - 1u), r, from + i, i);
+                add_unit(first + min(row0 + r, rows - 1u), r, from + i + lane, i + lane);
     }
     [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart >>= 1)
         [[unroll]] for (uint r = 0u; r < ROWS; r++)

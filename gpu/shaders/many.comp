@@ -9,20 +9,20 @@
 const uint THREADS = 128;
 const uint TALL = 64;  // positions of a tile
 const uint WIDE = 128; // weight rows of a tile
-const uint DEEP = 16;  // k of a slice; divides COLS
+const uint DEEP = 16;  // k of a slice; divides cols
 const uint EACH = 8;   // outputs of a thread, squared
 
 layout(local_size_x = THREADS) in;
-layout(constant_id = 0) const uint COLS = 1024;
 
-layout(std430, binding = 0) readonly buffer X { vec4 x[]; };      // (COLS, x_width)
-layout(std430, binding = 1) readonly buffer Tile { vec4 tile[]; }; // (COLS, width)
+layout(std430, binding = 0) readonly buffer X { vec4 x[]; };      // (cols, x_width)
+layout(std430, binding = 1) readonly buffer Tile { vec4 tile[]; }; // (cols, width)
 layout(std430, binding = 2) writeonly buffer Y { vec4 y[]; };     // (positions, stride)
 layout(push_constant) uniform Where
 {
     uint x_width, x_first; // floats; position of y's first
     uint width, w_first;   // floats; column of the tile
     uint stride, y_column; // floats; column of y that w_first goes to
+    uint cols;
 };
 
 const uint X_LOADS = DEEP * TALL / 4 / THREADS;
@@ -83,8 +83,8 @@ void main()
     store(0u);
     barrier();
     uint which = 0u;
-    for (uint k0 = 0u; k0 < COLS; k0 += DEEP) {
-        bool more = k0 + DEEP < COLS;
+    for (uint k0 = 0u; k0 < cols; k0 += DEEP) {
+        bool more = k0 + DEEP < cols;
         if (more)
             fetch(k0 + DEEP);
         multiply(which, p, w);

@@ -13,6 +13,9 @@
 /* Of a decoded piece: large enough to fill any device, small beside any weight worth it. */
 #define SCRATCH_BYTES ((VkDeviceSize)128 << 20)
 
+/* Of the self-test that every device goes through. */
+#define FIRST_PROOF_COLS 256
+
 /* What the slowest device of a kind does in well under 100 ms. */
 static double flops_of_kind(enum ks_gpu_kind kind)
 {
@@ -126,7 +129,7 @@ static int open_into(struct ks_gpu *gpu, const char *which, struct ks_error *err
         choose(gpu, which, err) != 0 || create_device(gpu, err) != 0 ||
         ks_vk_pipelines_init(gpu, err) != 0 || ks_vk_slots_init(gpu, err) != 0)
         return -1;
-    return ks_gpu_prove(gpu, KS_GPU_I8, err);
+    return ks_gpu_prove(gpu, KS_GPU_I8, FIRST_PROOF_COLS, err);
 }
 
 struct ks_gpu *ks_gpu_open_testing(const char *which, const struct ks_gpu_testing *testing,
@@ -169,6 +172,7 @@ void ks_gpu_close(struct ks_gpu *gpu)
     if (gpu->device)
         close_device(gpu);
     ks_vk_instance_destroy(gpu->instance, gpu->messenger);
+    free(gpu->proved);
     free(gpu);
 }
 

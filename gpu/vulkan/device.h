@@ -75,7 +75,7 @@ struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout
 /* Of all shaders together, to tell caches apart. */
 struct ks_hash ks_vk_shaders_hash(void);
 
-#define KS_VK_CONSTANTS 4
+#define KS_VK_CONSTANTS 5
 
 /* What a pipeline is made from: specialization constants 0 .. KS_VK_CONSTANTS - 1. layout is 0 for
  * shaders that know none. */
@@ -147,6 +147,12 @@ struct ks_vk_pipelines {
     size_t cache_bytes; /* as loaded */
 };
 
+/* A layout at a width that has passed the self-test. */
+struct ks_gpu_proof {
+    enum ks_gpu_layout layout;
+    uint64_t cols;
+};
+
 struct ks_gpu {
     struct ks_gpu_testing testing;
     VkInstance instance;
@@ -176,7 +182,9 @@ struct ks_gpu {
     /* Working memory of products, grown at need. */
     struct ks_vk_buffer x, turned, scratch;
 
-    bool proved[KS_GPU_LAYOUTS], proved_ruler;
+    struct ks_gpu_proof *proved; /* (n_proved) */
+    size_t n_proved;
+    bool proved_ruler;
 };
 
 /* ------------------------------------------------------------------ instances and lists */

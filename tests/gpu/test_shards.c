@@ -6,11 +6,12 @@
 #include "tests/gpu/listening.h"
 #include "tests/gpu/product.h"
 
-/* Three ways to be small: bindings, the decoded piece, the work of a submission. */
+/* Ways to be small: bindings, the decoded piece, the work of a submission, of a lane. */
 static const struct ks_gpu_testing cuts[] = {
     {.max_binding_bytes = 256 << 10},
     {.scratch_bytes = 1},
     {.flops_per_submit = 1e6, .staging = true},
+    {.rows_of_lane = 2},
 };
 
 #define ROWS 1000
