@@ -6,16 +6,9 @@
  */
 #include "engine/run/arms/store.h"
 
-#include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "engine/quant/decode.h"
-#include "engine/quant/encode/encode.h"
-
-/* Rows are quantized in pieces of about this many elements: large enough to keep a thread busy,
- * small enough for the f32 copy to stay in cache. */
-#define PIECE_ELEMENTS 65536
+#include "engine/quant/recode.h"
 
 struct entry {
     struct ks_matrix matrix;
@@ -111,70 +104,6 @@ int ks_store_intern(struct ks_store *s, struct ks_matrix *m, struct ks_error *er
     return add_entry(s, &(struct entry){.matrix = *m, .hash = hash}, err);
 }
 
-struct quantizing {
-    const struct ks_matrix *source;
-    enum ks_type type;
-    uint64_t source_row, dest_row, rows_per_piece;
-    float *scratch; /* (threads, rows_per_piece, cols) */
-    uint8_t *dest;
-    atomic_uint_fast64_t bad_row; /* the first row found with a NaN or infinity, plus 1 */
-};
-
-static void note_bad_row(struct quantizing *q, uint64_t row)
-{
-    uint_fast64_t seen = atomic_load(&q->bad_row);
-    while ((seen == 0 || row + 1 < seen) &&
-           !atomic_compare_exchange_weak(&q->bad_row, &seen, row + 1))
-        ;
-}
-
-static void quantize_piece(void *ctx, size_t piece, int worker)
-{
-    struct quantizing *q = ctx;
-    size_t cols = q->source->cols;
-    uint64_t first = piece * q->rows_per_piece;
-    uint64_t rows = q->source->rows - first;
-    if (rows > q->rows_per_piece)
-        rows = q->rows_per_piece;
-    float *f = q->scratch + (size_t)worker * q->rows_per_piece * cols;
-    for (uint64_t r = 0; r < rows; r++) {
-        float *row = f + r * cols;
-        ks_decode_row(q->source->type, q->source->data + (first + r) * q->source_row, row, cols);
-        bool finite = true;
-        for (size_t c = 0; c < cols; c++)
-            finite &= isfinite(row[c]) != 0;
-        if (!finite) {
-            note_bad_row(q, first + r);
-            return;
-        }
-    }
-    ks_encode_rows(q->type, f, rows, cols, NULL, q->dest + first * q->dest_row);
-}
-
-static int quantize(struct ks_pool *pool, const struct ks_matrix *source, enum ks_type type,
-                    uint8_t *dest, struct ks_error *err)
-{
-    struct quantizing q = {.source = source, .type = type, .dest = dest};
-    ks_type_row_bytes(source->type, source->cols, &q.source_row);
-    ks_type_row_bytes(type, source->cols, &q.dest_row);
-    q.rows_per_piece = source->cols >= PIECE_ELEMENTS ? 1 : PIECE_ELEMENTS / source->cols;
-    if (q.rows_per_piece > source->rows)
-        q.rows_per_piece = source->rows;
-    size_t scratch = q.rows_per_piece * source->cols;
-    q.scratch = ks_alloc_aligned((size_t)ks_pool_threads(pool) * scratch, sizeof(float));
-    if (!q.scratch)
-        return ks_fail_memory(err, scratch * sizeof(float), "quantizing");
-    uint64_t pieces = (source->rows + q.rows_per_piece - 1) / q.rows_per_piece;
-    ks_pool_for(pool, pieces, quantize_piece, &q);
-    free(q.scratch);
-    uint64_t bad = atomic_load(&q.bad_row);
-    if (bad)
-        return ks_fail(err, KS_BAD_INPUT,
-                       "row %llu holds a NaN or an infinity, which no quantized type can store",
-                       (unsigned long long)(bad - 1));
-    return 0;
-}
-
 static const struct entry *find_made(const struct ks_store *s, const struct ks_matrix *source,
                                      enum ks_type type)
 {
@@ -205,7 +134,7 @@ int ks_store_quantize(struct ks_store *s, struct ks_pool *pool, const struct ks_
         return ks_fail_memory(err, bytes, "a quantized tensor");
     e.matrix.data = e.owned;
     e.source = source->data;
-    if (quantize(pool, source, type, e.owned, err)) {
+    if (ks_recode(pool, source, type, e.owned, err)) {
         free(e.owned);
         return -1;
     }

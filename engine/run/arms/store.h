@@ -20,8 +20,8 @@ void ks_store_destroy(struct ks_store *s); /* accepts NULL */
  * m->data becomes the pointer of an equal tensor lent or made before, if there is one. */
 int ks_store_intern(struct ks_store *s, struct ks_matrix *m, struct ks_error *err);
 
-/* *out = source quantized to type, made now or found. Refuses source values that are NaN or
- * infinite (the caller adds the tensor's name). */
+/* *out = source quantized to type, made now or found. Refuses weights that the type cannot
+ * hold, as ks_recode (the caller adds the tensor's name). */
 int ks_store_quantize(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
                       enum ks_type type, struct ks_matrix *out, struct ks_error *err);
 
