@@ -81,6 +81,10 @@ const char *ks_gguf_file_at(const void *address);
 
 /* "u32", "string", "array"; "?" for a number that is none. */
 const char *ks_gguf_value_type_name(enum ks_gguf_value_type type);
+/* The same of a value, with an array's items: "u32[]". */
+const char *ks_gguf_value_kind(const struct ks_gguf_value *v);
+/* Item i of an array as a value of its own, without a key. i < count. */
+struct ks_gguf_value ks_gguf_array_item(const struct ks_gguf_value *array, uint64_t i);
 
 /* Opens and checks a file and, for a split, all its parts. NULL on failure. */
 struct ks_gguf *ks_gguf_open(const char *path, struct ks_error *err);

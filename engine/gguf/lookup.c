@@ -8,16 +8,31 @@
 
 #include "engine/gguf/parse.h"
 
+/* Each type by itself, and as what an array holds. */
+static const char *const type_names[][2] = {
+    [KS_GGUF_U8] = {"u8", "u8[]"},
+    [KS_GGUF_I8] = {"i8", "i8[]"},
+    [KS_GGUF_U16] = {"u16", "u16[]"},
+    [KS_GGUF_I16] = {"i16", "i16[]"},
+    [KS_GGUF_U32] = {"u32", "u32[]"},
+    [KS_GGUF_I32] = {"i32", "i32[]"},
+    [KS_GGUF_F32] = {"f32", "f32[]"},
+    [KS_GGUF_BOOL] = {"bool", "bool[]"},
+    [KS_GGUF_STRING] = {"string", "string[]"},
+    [KS_GGUF_ARRAY] = {"array", "array[]"},
+    [KS_GGUF_U64] = {"u64", "u64[]"},
+    [KS_GGUF_I64] = {"i64", "i64[]"},
+    [KS_GGUF_F64] = {"f64", "f64[]"},
+};
+
 const char *ks_gguf_value_type_name(enum ks_gguf_value_type type)
 {
-    static const char *const names[] = {
-        [KS_GGUF_U8] = "u8",       [KS_GGUF_I8] = "i8",     [KS_GGUF_U16] = "u16",
-        [KS_GGUF_I16] = "i16",     [KS_GGUF_U32] = "u32",   [KS_GGUF_I32] = "i32",
-        [KS_GGUF_F32] = "f32",     [KS_GGUF_BOOL] = "bool", [KS_GGUF_STRING] = "string",
-        [KS_GGUF_ARRAY] = "array", [KS_GGUF_U64] = "u64",   [KS_GGUF_I64] = "i64",
-        [KS_GGUF_F64] = "f64",
-    };
-    return (size_t)type < sizeof names / sizeof *names ? names[type] : "?";
+    return (size_t)type < sizeof type_names / sizeof *type_names ? type_names[type][0] : "?";
+}
+
+const char *ks_gguf_value_kind(const struct ks_gguf_value *v)
+{
+    return v->type == KS_GGUF_ARRAY ? type_names[v->array.type][1] : type_names[v->type][0];
 }
 
 static int wrong_type(const struct ks_gguf_value *v, const char *file, const char *wanted,

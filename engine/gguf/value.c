@@ -260,3 +260,14 @@ const struct ks_gguf_value *ks_values_find(const struct ks_values *values, const
         bsearch(key, values->by_key, values->n, sizeof *values->by_key, compare_to_key);
     return found ? *found : NULL;
 }
+
+struct ks_gguf_value ks_gguf_array_item(const struct ks_gguf_value *array, uint64_t i)
+{
+    assert(array->type == KS_GGUF_ARRAY && i < array->array.count);
+    struct ks_gguf_value item = {.type = array->array.type};
+    if (item.type == KS_GGUF_STRING)
+        item.s = array->array.strings[i];
+    else
+        set_fixed(&item, array->array.bytes + i * fixed_size(item.type));
+    return item;
+}

@@ -7,22 +7,6 @@
 
 #include "engine/base/text.h"
 
-static const char *const type_names[] = {
-    [KS_GGUF_U8] = "u8",       [KS_GGUF_I8] = "i8",     [KS_GGUF_U16] = "u16",
-    [KS_GGUF_I16] = "i16",     [KS_GGUF_U32] = "u32",   [KS_GGUF_I32] = "i32",
-    [KS_GGUF_F32] = "f32",     [KS_GGUF_BOOL] = "bool", [KS_GGUF_STRING] = "string",
-    [KS_GGUF_ARRAY] = "array", [KS_GGUF_U64] = "u64",   [KS_GGUF_I64] = "i64",
-    [KS_GGUF_F64] = "f64",
-};
-
-static const char *const array_names[] = {
-    [KS_GGUF_U8] = "u8[]",       [KS_GGUF_I8] = "i8[]",     [KS_GGUF_U16] = "u16[]",
-    [KS_GGUF_I16] = "i16[]",     [KS_GGUF_U32] = "u32[]",   [KS_GGUF_I32] = "i32[]",
-    [KS_GGUF_F32] = "f32[]",     [KS_GGUF_BOOL] = "bool[]", [KS_GGUF_STRING] = "string[]",
-    [KS_GGUF_ARRAY] = "array[]", [KS_GGUF_U64] = "u64[]",   [KS_GGUF_I64] = "i64[]",
-    [KS_GGUF_F64] = "f64[]",
-};
-
 /* A line being written; one that does not fit ends in "...". */
 struct line {
     char *text;
@@ -99,64 +83,12 @@ static void put_scalar(struct line *l, const struct ks_gguf_value *v)
     put(l, text, (size_t)n);
 }
 
-/* Loads item i of packed items of a C type into a member of a value. */
-#define LOAD(ctype, member)                                                                        \
-    do {                                                                                           \
-        ctype loaded;                                                                              \
-        memcpy(&loaded, array->array.bytes + i * sizeof loaded, sizeof loaded);                    \
-        item.member = loaded;                                                                      \
-    } while (0)
-
-static struct ks_gguf_value array_item(const struct ks_gguf_value *array, uint64_t i)
-{
-    struct ks_gguf_value item = {.type = array->array.type};
-    switch (item.type) {
-    case KS_GGUF_U8:
-    case KS_GGUF_BOOL:
-        LOAD(uint8_t, u);
-        break;
-    case KS_GGUF_I8:
-        LOAD(int8_t, i);
-        break;
-    case KS_GGUF_U16:
-        LOAD(uint16_t, u);
-        break;
-    case KS_GGUF_I16:
-        LOAD(int16_t, i);
-        break;
-    case KS_GGUF_U32:
-        LOAD(uint32_t, u);
-        break;
-    case KS_GGUF_I32:
-        LOAD(int32_t, i);
-        break;
-    case KS_GGUF_U64:
-        LOAD(uint64_t, u);
-        break;
-    case KS_GGUF_I64:
-        LOAD(int64_t, i);
-        break;
-    case KS_GGUF_F32:
-        LOAD(float, f);
-        break;
-    case KS_GGUF_F64:
-        LOAD(double, f);
-        break;
-    case KS_GGUF_STRING:
-        item.s = array->array.strings[i];
-        break;
-    case KS_GGUF_ARRAY:
-        break;
-    }
-    return item;
-}
-
 static void put_array(struct line *l, const struct ks_gguf_value *v)
 {
     char count[32];
     put(l, count, (size_t)snprintf(count, sizeof count, "%" PRIu64 ": ", v->array.count));
     for (uint64_t i = 0; i < v->array.count && !l->cut; i++) {
-        struct ks_gguf_value item = array_item(v, i);
+        struct ks_gguf_value item = ks_gguf_array_item(v, i);
         if (i)
             put(l, ", ", 2);
         put_scalar(l, &item);
@@ -170,7 +102,7 @@ bool ks_model_metadata(const struct ks_model *m, size_t i, const char **key, con
         return false;
     const struct ks_gguf_value *v = ks_gguf_value(m->gguf, i);
     *key = v->key;
-    *type = v->type == KS_GGUF_ARRAY ? array_names[v->array.type] : type_names[v->type];
+    *type = ks_gguf_value_kind(v);
     if (text_size == 0)
         return true;
     struct line line = {.text = text, .size = text_size};

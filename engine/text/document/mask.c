@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "engine/text/vocab/vocab.h"
+
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -15,8 +17,9 @@ static size_t follow(struct ks_str token, const char *text, size_t len)
     for (size_t i = 0; i < token.len; i++) {
         if (at < len && text[at] == token.bytes[i])
             at++;
-        else if (token.bytes[i] == ' ' && len - at >= 3 && !memcmp(text + at, "\xE2\x96\x81", 3))
-            at += 3;
+        else if (token.bytes[i] == ' ' && len - at >= KS_SPACE_MARK_LEN &&
+                 !memcmp(text + at, KS_SPACE_MARK, KS_SPACE_MARK_LEN))
+            at += KS_SPACE_MARK_LEN;
         else
             return SIZE_MAX;
     }

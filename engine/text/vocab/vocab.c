@@ -17,8 +17,6 @@ int ks_vocab_array(const struct ks_gguf *g, const char *key, enum ks_gguf_value_
                    uint64_t n, bool required, const struct ks_gguf_value **out,
                    struct ks_error *err)
 {
-    static const char *const names[] = {"u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
-                                        "bool", "string", "array", "u64", "i64", "f64"};
     const struct ks_gguf_value *v = ks_gguf_find(g, key);
     if (!v && required)
         return ks_fail(err, KS_BAD_INPUT, "%s is missing; without it no text can be tokenized",
@@ -26,7 +24,8 @@ int ks_vocab_array(const struct ks_gguf *g, const char *key, enum ks_gguf_value_
     if (v && (v->type != KS_GGUF_ARRAY || v->array.type != type))
         return ks_fail(err, KS_BAD_INPUT, "%s is %s%s; an array of %s is needed", key,
                        v->type == KS_GGUF_ARRAY ? "an array of " : "a ",
-                       names[v->type == KS_GGUF_ARRAY ? v->array.type : v->type], names[type]);
+                       ks_gguf_value_type_name(v->type == KS_GGUF_ARRAY ? v->array.type : v->type),
+                       ks_gguf_value_type_name(type));
     if (v && n && v->array.count != n)
         return ks_fail(err, KS_BAD_INPUT, "%s has %llu items for %llu tokens", key,
                        (unsigned long long)v->array.count, (unsigned long long)n);
