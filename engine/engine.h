@@ -193,6 +193,9 @@ void ks_plan_destroy(struct ks_plan *plan); /* accepts NULL */
 /* Append one, zeroed; the pointer is valid until the next append. NULL when out of memory. */
 struct ks_corpus_spec *ks_plan_add_corpus(struct ks_plan *plan, struct ks_error *err);
 struct ks_arm_spec *ks_plan_add_arm(struct ks_plan *plan, struct ks_error *err);
+/* Free what one outside a plan owns, and zero it. Both accept a zeroed one. */
+void ks_corpus_spec_finish(struct ks_corpus_spec *corpus);
+void ks_arm_spec_finish(struct ks_arm_spec *arm);
 
 /* ------------------------------------------------------------------ numbers */
 
@@ -336,6 +339,7 @@ struct ks_snapshot {
     struct ks_arm_snapshot *arms; /* (facts->n_arms) */
     struct ks_log_line *log;      /* oldest first, at most 256 */
     size_t n_log;
+    uint64_t log_lost; /* lines that stood before log[0] and had to make room */
 };
 
 /* Takes the plan over, in success and failure. Checks what can be checked without reading the

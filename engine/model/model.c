@@ -220,11 +220,6 @@ const char *ks_model_file_at(const void *address)
     return ks_gguf_file_at(address);
 }
 
-const struct ks_gguf *ks_model_gguf(const struct ks_model *m)
-{
-    return m->gguf;
-}
-
 const struct ks_hparams *ks_model_hparams(const struct ks_model *m)
 {
     return &m->hparams;

@@ -34,7 +34,6 @@ struct ks_hparams {
 };
 
 /* Accessors beside engine.h's. All borrow. */
-const struct ks_gguf *ks_model_gguf(const struct ks_model *m);
 const struct ks_hparams *ks_model_hparams(const struct ks_model *m);
 /* Created on first use, under a lock; NULL with *err where the vocabulary is refused. */
 const struct ks_tokenizer *ks_model_tokenizer(struct ks_model *m, struct ks_error *err);

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/kernels/cpu.h"
+#include "engine/run/machine.h"
 #include "gpu/gpu.h"
 
 static void cpu_name(char *name, size_t size)
@@ -42,6 +43,29 @@ static uint64_t meminfo(const char *key)
     return kib * 1024;
 }
 
+/* A number in a file of the control group; 0 where there is none ("max", or no such group). */
+static uint64_t cgroup_number(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    unsigned long long n = 0;
+    if (!f)
+        return 0;
+    if (fscanf(f, "%llu", &n) != 1)
+        n = 0;
+    fclose(f);
+    return n;
+}
+
+uint64_t ks_machine_memory_available(void)
+{
+    uint64_t available = meminfo("MemAvailable");
+    uint64_t limit = cgroup_number("/sys/fs/cgroup/memory.max");
+    uint64_t used = cgroup_number("/sys/fs/cgroup/memory.current");
+    if (limit > used && (available == 0 || limit - used < available))
+        available = limit - used;
+    return available;
+}
+
 static void describe_gpu(char *text, size_t size)
 {
     struct ks_gpu_info info;
@@ -55,12 +79,15 @@ static void describe_gpu(char *text, size_t size)
 int ks_machine_probe(struct ks_machine *out, struct ks_error *err)
 {
     static const enum ks_isa all[] = {KS_ISA_SCALAR, KS_ISA_AVX2, KS_ISA_AVX512, KS_ISA_NEON};
-    *out = (struct ks_machine){0};
+    enum ks_isa isa;
+    if (ks_isa_choose(&isa, err))
+        return -1;
+    *out = (struct ks_machine){.isa = ks_isa_name(isa)};
     cpu_name(out->cpu, sizeof out->cpu);
     out->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     out->threads = ks_threads_allowed();
     out->memory_bytes = meminfo("MemTotal");
-    out->memory_available_bytes = meminfo("MemAvailable");
+    out->memory_available_bytes = ks_machine_memory_available();
     size_t runs = 0, not = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (ks_isa_runs(all[i]))
@@ -69,9 +96,5 @@ int ks_machine_probe(struct ks_machine *out, struct ks_error *err)
             out->isas_not[not ++] = ks_isa_name(all[i]);
     }
     describe_gpu(out->gpu, sizeof out->gpu);
-    enum ks_isa isa;
-    if (ks_isa_choose(&isa, err))
-        return -1;
-    out->isa = ks_isa_name(isa);
     return 0;
 }

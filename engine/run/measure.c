@@ -42,6 +42,14 @@ const struct ks_document *ks_run_document(const struct ks_run *run, const struct
     return &run->corpus.documents[run->order[w->document]];
 }
 
+size_t ks_run_positions(const struct ks_run *run)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_windows; i++)
+        n += run->windows[i].scored;
+    return n;
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static bool same_shape(const struct ks_lane *a, const struct ks_lane *b)

@@ -18,15 +18,16 @@ static void free_strings(char **strings, size_t n)
     free(strings);
 }
 
-static void corpus_finish(struct ks_corpus_spec *c)
+void ks_corpus_spec_finish(struct ks_corpus_spec *c)
 {
     free(c->name);
     free_strings(c->paths, c->n_paths);
     free_strings(c->shown, c->n_paths);
     free(c->where);
+    *c = (struct ks_corpus_spec){0};
 }
 
-static void arm_finish(struct ks_arm_spec *a)
+void ks_arm_spec_finish(struct ks_arm_spec *a)
 {
     free(a->name);
     free(a->preset);
@@ -38,6 +39,7 @@ static void arm_finish(struct ks_arm_spec *a)
     ks_model_unref(a->model);
     free_strings(a->tags, a->n_tags);
     free(a->where);
+    *a = (struct ks_arm_spec){0};
 }
 
 void ks_plan_destroy(struct ks_plan *plan)
@@ -47,9 +49,9 @@ void ks_plan_destroy(struct ks_plan *plan)
     if (plan->hooks.destroy)
         plan->hooks.destroy(plan->hooks.ctx);
     for (size_t i = 0; i < plan->n_corpora; i++)
-        corpus_finish(&plan->corpora[i]);
+        ks_corpus_spec_finish(&plan->corpora[i]);
     for (size_t i = 0; i < plan->n_arms; i++)
-        arm_finish(&plan->arms[i]);
+        ks_arm_spec_finish(&plan->arms[i]);
     free(plan->corpora);
     free(plan->arms);
     ks_model_unref(plan->reference);

@@ -4,10 +4,9 @@
  * says so. Mapped model files are not counted: the kernel gives their pages back when it needs
  * them.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "engine/run/machine.h"
 #include "engine/run/state.h"
 
 #define MIN_BATCH     ((size_t)1024)
@@ -76,35 +75,8 @@ static uint64_t tensor_bytes(const struct ks_run *run)
 
 static uint64_t tally_bytes(const struct ks_run *run)
 {
-    uint64_t positions = 0;
-    for (size_t i = 0; i < run->n_windows; i++)
-        positions += run->windows[i].scored;
-    return 2 * sizeof(double) * positions * run->n_lanes; /* values, and a copy to select from */
-}
-
-/* A number in a file of the control group; 0 where there is none ("max", or no such group). */
-static uint64_t cgroup_number(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    unsigned long long n = 0;
-    if (!f)
-        return 0;
-    if (fscanf(f, "%llu", &n) != 1)
-        n = 0;
-    fclose(f);
-    return n;
-}
-
-static uint64_t memory_available(void)
-{
-    struct ks_machine machine;
-    struct ks_error ignored;
-    uint64_t available = ks_machine_probe(&machine, &ignored) ? 0 : machine.memory_available_bytes;
-    uint64_t limit = cgroup_number("/sys/fs/cgroup/memory.max");
-    uint64_t used = cgroup_number("/sys/fs/cgroup/memory.current");
-    if (limit > used && (available == 0 || limit - used < available))
-        available = limit - used;
-    return available;
+    return 2 * sizeof(double) * (uint64_t)ks_run_positions(run) *
+           run->n_lanes; /* values, and a copy to select from */
 }
 
 /* Enough rows to keep every thread at work between two waits, few enough to stay near the caches.
@@ -125,7 +97,7 @@ int ks_run_preflight(struct ks_run *run, struct ks_error *err)
         run->max_rows = longest;
     uint64_t fixed = tensor_bytes(run) + tally_bytes(run) +
                      ks_scorer_bytes(ks_model_info(run->plan->reference)->vocab);
-    uint64_t available = memory_available();
+    uint64_t available = ks_machine_memory_available();
     if (available == 0)
         return 0; /* nobody tells: try */
     while (run->max_rows > longest &&

@@ -210,19 +210,11 @@ static int build_lanes(struct ks_run *run, struct ks_error *err)
     return 0;
 }
 
-static size_t scored_positions(const struct ks_run *run)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < run->n_windows; i++)
-        n += run->windows[i].scored;
-    return n;
-}
-
 static int make_tallies(struct ks_run *run, struct ks_error *err)
 {
     for (size_t i = 0; i < run->n_lanes; i++) {
         run->lanes[i].tally = ks_tally_create(run->plan->n_corpora, run->corpus.n_documents,
-                                              scored_positions(run), err);
+                                              ks_run_positions(run), err);
         if (!run->lanes[i].tally)
             return -1;
     }

@@ -74,6 +74,9 @@ struct ks_run {
 /* The document that window w cuts. */
 const struct ks_document *ks_run_document(const struct ks_run *run, const struct ks_window *w);
 
+/* Positions that all windows score. */
+size_t ks_run_positions(const struct ks_run *run);
+
 /* prepare.c. Check what needs no corpus; then read, cut, build. */
 int ks_run_check(struct ks_run *run, struct ks_error *err);
 int ks_run_prepare(struct ks_run *run, struct ks_error *err);

@@ -52,22 +52,10 @@ struct ks_script *ks_script_create(const char *path, const struct ks_param *para
     return s;
 }
 
-static void free_strings(char **strings, size_t n)
-{
-    for (size_t i = 0; strings && i < n; i++)
-        free(strings[i]);
-    free(strings);
-}
-
 static void forget_corpora(struct ks_script *s)
 {
-    for (size_t i = 0; i < s->n_corpora; i++) {
-        struct ks_corpus_spec *c = &s->corpora[i].spec;
-        free(c->name);
-        free(c->where);
-        free_strings(c->paths, c->n_paths);
-        free_strings(c->shown, c->n_paths);
-    }
+    for (size_t i = 0; i < s->n_corpora; i++)
+        ks_corpus_spec_finish(&s->corpora[i].spec);
     free(s->corpora);
     s->corpora = NULL;
     s->n_corpora = 0;
@@ -75,19 +63,8 @@ static void forget_corpora(struct ks_script *s)
 
 static void forget_arms(struct ks_script *s)
 {
-    for (size_t i = 0; i < s->n_arms; i++) {
-        struct ks_arm_spec *a = &s->arms[i];
-        for (size_t k = 0; k < a->n_overrides; k++) {
-            free(a->overrides[k].regex);
-            free(a->overrides[k].type);
-        }
-        free(a->overrides);
-        free(a->name);
-        free(a->preset);
-        free(a->where);
-        ks_model_unref(a->model);
-        free_strings(a->tags, a->n_tags);
-    }
+    for (size_t i = 0; i < s->n_arms; i++)
+        ks_arm_spec_finish(&s->arms[i]);
     free(s->arms);
     s->arms = NULL;
     s->n_arms = 0;

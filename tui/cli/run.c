@@ -25,7 +25,7 @@ struct wishes {
 struct progress {
     bool terminal;
     int64_t told_ns;
-    size_t log_told; /* log lines written so far */
+    uint64_t log_told; /* log lines seen so far, lost ones too */
     bool line_open;
     char told[256]; /* the newest text, to say nothing twice in a log */
 };
@@ -57,10 +57,10 @@ static void write_over(const char *text)
 static void tell_log(struct progress *p, const struct ks_snapshot *s)
 {
     static const char *const levels[] = {"", "warning: ", "error: "};
-    if (p->log_told > s->n_log)
-        p->log_told = s->n_log;
-    for (; p->log_told < s->n_log; p->log_told++) {
-        const struct ks_log_line *l = &s->log[p->log_told];
+    if (p->log_told < s->log_lost)
+        p->log_told = s->log_lost;
+    for (; p->log_told < s->log_lost + s->n_log; p->log_told++) {
+        const struct ks_log_line *l = &s->log[p->log_told - s->log_lost];
         if (l->level == KS_LOG_INFO || s->state == KS_RUN_FAILED)
             continue;
         close_line(p);

@@ -48,6 +48,7 @@ struct ks_board {
     uint64_t serial;
     struct line log[LOG_LINES]; /* a ring: the oldest at first_line */
     size_t first_line, n_lines;
+    uint64_t lost_lines;
     struct drop drops[MAX_DROPS];
     size_t n_drops;
     bool stop, pause, news;
@@ -176,10 +177,12 @@ void ks_board_set_facts(struct ks_board *b, struct ks_facts_box *box)
 static void append_line(struct ks_board *b, enum ks_log_level level, char *text)
 {
     size_t at = (b->first_line + b->n_lines) % LOG_LINES;
-    if (b->n_lines == LOG_LINES)
-        b->first_line = (b->first_line + 1) % LOG_LINES;
-    else
+    if (b->n_lines < LOG_LINES) {
         b->n_lines++;
+    } else {
+        b->first_line = (b->first_line + 1) % LOG_LINES;
+        b->lost_lines++;
+    }
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     free(b->log[at].text);
@@ -220,6 +223,7 @@ static int copy_log(const struct ks_board *b, struct ks_draft *d)
         s->log[i] = (struct ks_log_line){.unix_ns = l->unix_ns, .level = l->level, .text = text};
     }
     s->n_log = b->n_lines;
+    s->log_lost = b->lost_lines;
     return 0;
 }
 

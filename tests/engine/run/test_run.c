@@ -265,7 +265,7 @@ static void a_paused_run_waits_and_goes_on(void **state)
     ks_run_pause(run, true);
     assert_int_equal(ks_run_start(run, &err), 0);
     const struct ks_snapshot *s = ks_run_snapshot(run);
-    for (int i = 0; i < 500 && s->state != KS_RUN_PAUSED; i++) {
+    for (int i = 0; i < 6000 && s->state != KS_RUN_PAUSED; i++) {
         ks_snapshot_release(s);
         usleep(10000);
         s = ks_run_snapshot(run);
