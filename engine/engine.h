@@ -168,6 +168,8 @@ struct ks_hooks {
  * that is missing or fails is no error of a run: the CPU does it, and the log says why. */
 enum ks_head_choice { KS_HEAD_AUTO, KS_HEAD_CPU, KS_HEAD_VULKAN };
 
+#define KS_MAX_THREADS 1024
+
 struct ks_plan {
     char *name;     /* of the scenario, for people */
     char *scenario; /* the path as given, or NULL from the command line */
@@ -181,7 +183,7 @@ struct ks_plan {
     int top_k;            /* 1..32; 0: 10 */
     uint64_t seed;        /* of the document shuffle */
     bool file_order;      /* no shuffle */
-    int threads;          /* 0: what is allowed */
+    int threads;          /* up to KS_MAX_THREADS; 0: what is allowed */
     enum ks_head_choice head;
     char *device; /* index, UUID or part of a name; NULL: the best that is no CPU */
     struct ks_hooks hooks;

@@ -47,8 +47,9 @@ static int check_numbers(struct ks_run *run, struct ks_error *err)
         return ks_fail(err, KS_BAD_INPUT, "top_k = %d: it must be from 1 to %d", run->top_k,
                        KS_TOP_MAX);
     run->threads = plan->threads ? plan->threads : ks_threads_allowed();
-    if (run->threads < 1 || run->threads > 1024)
-        return ks_fail(err, KS_BAD_INPUT, "threads = %d: it must be from 1 to 1024", run->threads);
+    if (run->threads < 1 || run->threads > KS_MAX_THREADS)
+        return ks_fail(err, KS_BAD_INPUT, "threads = %d: it must be from 1 to %d", run->threads,
+                       KS_MAX_THREADS);
     return check_window(run, err);
 }
 

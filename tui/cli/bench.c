@@ -44,7 +44,7 @@ int cli_bench(const struct cli_command *self, int argc, char **argv)
         {"json", 0, NULL, "one JSON array", CLI_FLAG, &json},
         {"device", 0, "DEVICE", "the GPU of the gpu group, by index, UUID or a part of its name",
          CLI_STRING, &device},
-        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_COUNT, &threads},
+        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_THREADS, &threads},
         {0},
     };
     struct cli_list operands = {0};

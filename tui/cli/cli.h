@@ -18,10 +18,11 @@
 enum { CLI_DONE = 0, CLI_USAGE = 2, CLI_INTERNAL = 3, CLI_INTERRUPTED = 130 };
 
 enum cli_option_kind {
-    CLI_FLAG,   /* bool * */
-    CLI_STRING, /* const char ** */
-    CLI_COUNT,  /* size_t *, a whole number */
-    CLI_LIST,   /* struct cli_list *, may repeat */
+    CLI_FLAG,    /* bool * */
+    CLI_STRING,  /* const char ** */
+    CLI_COUNT,   /* size_t *, a whole number */
+    CLI_THREADS, /* size_t *, a whole number up to KS_MAX_THREADS */
+    CLI_LIST,    /* struct cli_list *, may repeat */
 };
 
 struct cli_list {
@@ -83,6 +84,8 @@ struct ks_model *cli_open_model(const struct cli_command *self, const struct cli
                                 enum cli_opening opening, int *status);
 /* All of a file, or of stdin for "-". malloc'ed, NUL behind its end. NULL with *err. */
 char *cli_read_file(const char *path, size_t *len, struct ks_error *err);
+/* Complains that what was found out of `subject` makes no JSON; returns the exit status. */
+int cli_json_failed(const char *subject);
 /* Flushes stdout; a full disk or closed pipe is an error like any other. */
 int cli_finish_output(void);
 

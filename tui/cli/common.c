@@ -139,6 +139,15 @@ char *cli_read_file(const char *path, size_t *len, struct ks_error *err)
     return b.bytes;
 }
 
+/* json_pack gives nothing where a text is no UTF-8, or without memory. */
+int cli_json_failed(const char *subject)
+{
+    struct ks_error err;
+    ks_fail(&err, KS_BAD_INPUT,
+            "%s: what it is called cannot be written as JSON (is a name not UTF-8?)", subject);
+    return cli_fail(&err);
+}
+
 int cli_finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

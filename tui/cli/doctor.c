@@ -72,7 +72,7 @@ static json_t *list_json(const char *const *words, size_t n)
     return list;
 }
 
-static void print_json(const struct ks_machine *m, const struct terminal *t)
+static int print_json(const struct ks_machine *m, const struct terminal *t)
 {
     json_t *o = json_pack(
         "{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:I, s:I, s:s, s:{s:b, s:s?, s:i, s:i, s:s}, s:s}",
@@ -82,9 +82,12 @@ static void print_json(const struct ks_machine *m, const struct terminal *t)
         (json_int_t)m->memory_available_bytes, "gpu", m->gpu, "terminal", "output", (int)t->out,
         "type", t->type, "columns", t->columns, "lines", t->lines, "codeset", t->codeset,
         "scenarios", cli_data_folder());
+    if (!o)
+        return cli_json_failed("this machine");
     json_dumpf(o, stdout, JSON_INDENT(1));
     printf("\n");
     json_decref(o);
+    return cli_finish_output();
 }
 
 int cli_doctor(const struct cli_command *self, int argc, char **argv)
@@ -107,8 +110,7 @@ int cli_doctor(const struct cli_command *self, int argc, char **argv)
         return cli_fail(&err);
     struct terminal t = look_at_terminal();
     if (json)
-        print_json(&machine, &t);
-    else
-        print_text(&machine, &t);
+        return print_json(&machine, &t);
+    print_text(&machine, &t);
     return cli_finish_output();
 }

@@ -105,10 +105,8 @@ static int print_json(const struct ks_model *m)
         "bytes", (json_int_t)i->bytes, "bits_per_weight", i->bits_per_weight, "tokenizer_model",
         i->tokenizer_model, "tokenizer_pre", i->tokenizer_pre, "chat_family", i->chat_family,
         "tensors", tensors_json(m));
-    if (!o) {
-        cli_say("%s: its metadata cannot be written as JSON (is a name not UTF-8?)", i->shown);
-        return CLI_USAGE;
-    }
+    if (!o)
+        return cli_json_failed(i->shown);
     json_dumpf(o, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17));
     printf("\n");
     json_decref(o);

@@ -179,7 +179,7 @@ int cli_logits(const struct cli_command *self, int argc, char **argv)
          "where the rows go: .f32 raw, .npy for NumPy, - for raw on standard output", CLI_STRING,
          &w.out},
         {"head", 0, "cpu", "where the output head runs", CLI_STRING, &w.head},
-        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_COUNT, &w.threads},
+        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_THREADS, &w.threads},
         {0},
     };
     struct cli_list operands = {0};

@@ -81,9 +81,24 @@ static int out_of_memory(void)
 }
 
 /* -1 to go on, else the exit status. */
-static int take(const struct cli_command *self, const struct cli_option *o, const char *value)
+static int take_number(const struct cli_command *self, const struct cli_option *o,
+                       const char *value)
 {
     char *end;
+    errno = 0;
+    unsigned long long n = strtoull(value, &end, 10);
+    if (errno || end == value || *end || !isdigit((unsigned char)*value))
+        return cli_usage(self, "--%s takes a whole number, not \"%s\"", o->name, value);
+    if (o->kind == CLI_THREADS && n > KS_MAX_THREADS)
+        return cli_usage(self, "--%s takes a number up to %d, not %s", o->name, KS_MAX_THREADS,
+                         value);
+    *(size_t *)o->target = (size_t)n;
+    return -1;
+}
+
+/* The same. */
+static int take(const struct cli_command *self, const struct cli_option *o, const char *value)
+{
     switch (o->kind) {
     case CLI_FLAG:
         *(bool *)o->target = true;
@@ -94,12 +109,8 @@ static int take(const struct cli_command *self, const struct cli_option *o, cons
     case CLI_LIST:
         return list_add(o->target, value) ? out_of_memory() : -1;
     case CLI_COUNT:
-        errno = 0;
-        unsigned long long n = strtoull(value, &end, 10);
-        if (errno || end == value || *end || !isdigit((unsigned char)*value))
-            return cli_usage(self, "--%s takes a whole number, not \"%s\"", o->name, value);
-        *(size_t *)o->target = (size_t)n;
-        return -1;
+    case CLI_THREADS:
+        return take_number(self, o, value);
     }
     return CLI_INTERNAL;
 }

@@ -17,22 +17,36 @@
 
 /* ------------------------------------------------------------------ scenarios */
 
+static void free_params(struct ks_param *params, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free((char *)(uintptr_t)params[i].name);
+    free(params);
+}
+
+static int split_param(const char *given, struct ks_param *out, struct ks_error *err)
+{
+    const char *equals = strchr(given, '=');
+    if (!equals || equals == given)
+        return ks_fail(err, KS_BAD_INPUT, "-p %s: write it as NAME=VALUE", given);
+    char *name = strndup(given, (size_t)(equals - given));
+    if (!name)
+        return ks_fail_memory(err, strlen(given), "a parameter");
+    *out = (struct ks_param){.name = name, .value = equals + 1};
+    return 0;
+}
+
+/* *out (given->n) is for free_params. */
 static int split_params(const struct cli_list *given, struct ks_param **out, struct ks_error *err)
 {
     struct ks_param *params = calloc(given->n + 1, sizeof *params);
     if (!params)
         return ks_fail_memory(err, given->n * sizeof *params, "parameters");
     for (size_t i = 0; i < given->n; i++) {
-        const char *equals = strchr(given->items[i], '=');
-        char *name = equals ? strndup(given->items[i], (size_t)(equals - given->items[i])) : NULL;
-        if (!name || !*name) {
-            free(name);
-            for (size_t j = 0; j < i; j++)
-                free((char *)(uintptr_t)params[j].name);
-            free(params);
-            return ks_fail(err, KS_BAD_INPUT, "-p %s: write it as NAME=VALUE", given->items[i]);
+        if (split_param(given->items[i], &params[i], err)) {
+            free_params(params, i);
+            return -1;
         }
-        params[i] = (struct ks_param){.name = name, .value = equals + 1};
     }
     *out = params;
     return 0;
@@ -48,20 +62,18 @@ static struct ks_plan *load_scenario(const char *path, const struct cli_run_wish
                                               .max_documents = w->max_documents,
                                               .threads = (int)w->threads};
     struct ks_plan *plan = ks_scenario_load(path, params, w->params.n, &overrides, err);
-    for (size_t i = 0; i < w->params.n; i++)
-        free((char *)(uintptr_t)params[i].name);
-    free(params);
+    free_params(params, w->params.n);
     return plan;
 }
 
 /* ------------------------------------------------------------------ without Lua */
 
-static const char *find_preset(const char *word)
+static bool arms_accept(const char *preset)
 {
     for (size_t i = 0; ks_preset_name(i); i++)
-        if (strcasecmp(ks_preset_name(i), word) == 0)
-            return ks_preset_name(i);
-    return NULL;
+        if (strcmp(ks_preset_name(i), preset) == 0)
+            return true;
+    return false;
 }
 
 static int fail_unknown_arm(const char *word, struct ks_error *err)
@@ -81,8 +93,13 @@ static int fail_unknown_arm(const char *word, struct ks_error *err)
 
 static int add_arm(struct ks_plan *plan, const char *word, struct ks_error *err)
 {
-    const char *preset = find_preset(word);
+    const char *preset = ks_preset_named(word);
     struct ks_model *model = NULL;
+    if (preset && !arms_accept(preset))
+        return ks_fail(err, KS_UNSUPPORTED,
+                       "--arm %s: the preset %s is for a later version; this one (" KS_VERSION
+                       ") doesn't have it yet",
+                       word, preset);
     if (!preset) {
         if (!strchr(word, '/') && !strchr(word, '.') && access(word, F_OK) != 0)
             return fail_unknown_arm(word, err);
@@ -222,8 +239,9 @@ static int check_words(const struct cli_run_wishes *w, bool scenario, struct ks_
     enum ks_head_choice head;
     if (w->head && !read_head(w->head, &head))
         return ks_fail(err, KS_BAD_INPUT, "--head %s: it is auto, cpu or vulkan", w->head);
-    if (w->window > UINT32_MAX || w->threads > 1024)
-        return ks_fail(err, KS_BAD_INPUT, "--window or --threads is beyond reason");
+    if (w->window > UINT32_MAX)
+        return ks_fail(err, KS_BAD_INPUT, "--window %zu: beyond the context of any model",
+                       w->window);
     if (scenario && (w->arms.n || w->corpora.n))
         return ks_fail(err, KS_BAD_INPUT,
                        "--arm and --corpus are for a reference model; a scenario names its own");

@@ -209,7 +209,7 @@ int cli_run(const struct cli_command *self, int argc, char **argv)
         {"window", 0, "N", "tokens a window (512)", CLI_COUNT, &w.plan.window},
         {"max-documents", 0, "N", "only the first N documents of each file", CLI_COUNT,
          &w.plan.max_documents},
-        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_COUNT, &w.plan.threads},
+        {"threads", 0, "N", "worker threads (all that are allowed)", CLI_THREADS, &w.plan.threads},
         {"head", 0, "auto|cpu|vulkan", "where the output head runs", CLI_STRING, &w.plan.head},
         {"device", 0, "DEVICE", "a GPU by index, UUID or a part of its name", CLI_STRING,
          &w.plan.device},

@@ -148,6 +148,26 @@ def case_an_arm_that_is_no_preset_and_no_file():
     refused(run("run", MODEL, "--arm", "Q4_KM", "--corpus", STORIES), "Q4_KM", "Q4_K_M")
 
 
+def case_an_arm_that_is_for_a_later_version():
+    refused(run("run", MODEL, "--arm", "IQ2_XXS", "--corpus", STORIES), "IQ2_XXS", "later version")
+
+
+def case_more_threads_than_any_machine_has():
+    for command in (["bench"], ["run", MODEL], ["logits", MODEL, "--ids", "-", "-o", "x.f32"]):
+        refused(run(*command, "--threads", "4294967297"), "--threads", "1024", "4294967297")
+
+
+def case_names_that_would_move_the_cursor():
+    name = b"Scope 6M"
+    evil = GOOD.replace(name, b"\x1b[2J\x07\x1b[H", 1)
+    assert evil != GOOD and len(evil) == len(GOOD)
+    done = run("inspect", put("evil.gguf", evil))
+    assert done.returncode == 0 and "\x1b" not in done.stdout, done.stdout
+    path = put("evil.\x1b[2J.gguf", "no model")
+    refused(run("inspect", path), "[2J")
+    assert "\x1b" not in run("inspect", path).stderr
+
+
 def case_a_full_disk_is_an_error():
     with open("/dev/full", "wb") as full:
         import subprocess
