@@ -228,8 +228,7 @@ static int make_tallies(struct ks_run *run, struct ks_error *err)
 static void choose_head(struct ks_run *run)
 {
     const struct ks_matrix *head = &run->lanes[0].arm.net.head;
-    ks_head_choose(&run->head, run->plan->head, run->plan->device, run->cpu, head,
-                   ks_scorer_positions(head->rows));
+    ks_head_choose(&run->head, run->plan->head, run->plan->device, run->cpu, head, run->top_k);
     if (run->head.device)
         ks_board_note(run->board, KS_LOG_INFO, "heads on %s, %.2f times the cpu's speed",
                       ks_device_name(run->head.device), run->head.gain);

@@ -1,7 +1,9 @@
 /*
  * The trial: some rows that look like normed residuals go through the reference's head on both
  * sides. Every logit of a few rows must agree within the rounding of an f32 product; then both
- * sides are timed, the device after a warm-up, since an idle GPU lowers its clock.
+ * sides are timed at what a reference and one arm cost, the device after a warm-up, since an idle
+ * GPU lowers its clock. The ruler's sums count on the device, where they come with the products,
+ * and not on the CPU: the gain is rather understated.
  */
 #include "engine/run/arms/choose.h"
 
@@ -27,6 +29,9 @@ struct trial {
     size_t n;
     float *x;                  /* (n, head.cols) */
     float *on_cpu, *on_device; /* (n, head.rows) */
+    int32_t *targets;          /* (n) */
+    struct ks_ref_row *ref;    /* (n) */
+    struct ks_arm_row *arm;    /* (n) */
 };
 
 static int trial_init(struct trial *t, struct ks_error *err)
@@ -35,7 +40,10 @@ static int trial_init(struct trial *t, struct ks_error *err)
     t->x = ks_alloc_aligned(t->n * cols, sizeof *t->x);
     t->on_cpu = ks_alloc_aligned(t->n * rows, sizeof *t->on_cpu);
     t->on_device = ks_alloc_aligned(t->n * rows, sizeof *t->on_device);
-    if (!t->x || !t->on_cpu || !t->on_device)
+    t->targets = calloc(t->n, sizeof *t->targets);
+    t->ref = calloc(t->n, sizeof *t->ref);
+    t->arm = calloc(t->n, sizeof *t->arm);
+    if (!t->x || !t->on_cpu || !t->on_device || !t->targets || !t->ref || !t->arm)
         return ks_fail_memory(err, t->n * rows * sizeof *t->on_cpu, "trying the device");
     uint64_t random = 1;
     for (size_t i = 0; i < t->n * cols; i++)
@@ -48,6 +56,9 @@ static void trial_finish(struct trial *t)
     free(t->x);
     free(t->on_cpu);
     free(t->on_device);
+    free(t->targets);
+    free(t->ref);
+    free(t->arm);
 }
 
 static int run_cpu(struct trial *t, size_t n, struct ks_error *err)
@@ -55,15 +66,25 @@ static int run_cpu(struct trial *t, size_t n, struct ks_error *err)
     return ks_matmul(t->cpu, t->head, t->x, t->head->cols, n, t->on_cpu, t->head->rows, err);
 }
 
-static int run_device(struct trial *t, size_t n, struct ks_error *err)
+static int run_cpu_twice(struct trial *t, struct ks_error *err)
 {
-    return ks_device_logits(t->device, t->head, t->x, n, t->on_device, err);
+    return run_cpu(t, t->n, err) || run_cpu(t, t->n, err) ? -1 : 0;
+}
+
+static int run_device_twice(struct trial *t, struct ks_error *err)
+{
+    return ks_device_reference(t->device, t->head, t->x, t->targets, t->n, t->ref, err) ||
+                   ks_device_arm(t->device, t->head, t->x, t->n, t->arm, err)
+               ? -1
+               : 0;
 }
 
 static int check(struct trial *t, struct ks_error *err)
 {
     size_t rows = t->n < CHECK_ROWS ? t->n : CHECK_ROWS, n = rows * t->head->rows;
-    if (run_cpu(t, rows, err) || run_device(t, rows, err))
+    if (run_cpu(t, rows, err) ||
+        ks_device_reference(t->device, t->head, t->x, t->targets, rows, t->ref, err) ||
+        ks_device_read(t->device, rows, t->on_device, err))
         return -1;
     float largest = 0;
     for (size_t i = 0; i < n; i++)
@@ -77,13 +98,13 @@ static int check(struct trial *t, struct ks_error *err)
 }
 
 /* The best time of some rounds, in nanoseconds. */
-static int time_of(struct trial *t, int (*run)(struct trial *t, size_t n, struct ks_error *err),
+static int time_of(struct trial *t, int (*run)(struct trial *t, struct ks_error *err),
                    int64_t *best, struct ks_error *err)
 {
     *best = INT64_MAX;
     for (int i = 0; i < ROUNDS; i++) {
         int64_t begin = ks_clock_ns();
-        if (run(t, t->n, err))
+        if (run(t, err))
             return -1;
         int64_t took = ks_clock_ns() - begin;
         if (took < *best)
@@ -96,17 +117,18 @@ static int measure(struct trial *t, double *gain, struct ks_error *err)
 {
     int64_t cpu, device, begin = ks_clock_ns();
     while (ks_clock_ns() - begin < WARM_UP_NS)
-        if (run_device(t, t->n, err))
+        if (run_device_twice(t, err))
             return -1;
-    if (time_of(t, run_device, &device, err) || time_of(t, run_cpu, &cpu, err))
+    if (time_of(t, run_device_twice, &device, err) || time_of(t, run_cpu_twice, &cpu, err))
         return -1;
     *gain = (double)cpu / (double)device;
     return 0;
 }
 
 static int try_device(struct ks_head_use *use, struct ks_cpu *cpu, const struct ks_matrix *head,
-                      size_t positions, struct ks_error *err)
+                      struct ks_error *err)
 {
+    size_t positions = ks_device_positions(use->device);
     struct trial t = {.cpu = cpu,
                       .device = use->device,
                       .head = head,
@@ -123,7 +145,7 @@ static void give_up(struct ks_head_use *use)
 }
 
 void ks_head_choose(struct ks_head_use *use, enum ks_head_choice choice, const char *which,
-                    struct ks_cpu *cpu, const struct ks_matrix *head, size_t positions)
+                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k)
 {
     struct ks_error err;
     *use = (struct ks_head_use){.gain = NAN, .warn = choice == KS_HEAD_VULKAN || which};
@@ -132,12 +154,12 @@ void ks_head_choose(struct ks_head_use *use, enum ks_head_choice choice, const c
         snprintf(use->note, sizeof use->note, "as asked");
         return;
     }
-    use->device = ks_device_open(which, head->rows, positions, &err);
+    use->device = ks_device_open(which, head->rows, top_k, ks_cpu_isa(cpu), &err);
     if (!use->device) {
         snprintf(use->note, sizeof use->note, "%.*s", (int)sizeof use->note - 1, err.text);
         return;
     }
-    if (try_device(use, cpu, head, positions, &err)) {
+    if (try_device(use, cpu, head, &err)) {
         snprintf(use->note, sizeof use->note, "%.100s: %.*s", ks_device_name(use->device),
                  (int)sizeof use->note - 110, err.text);
         give_up(use);

@@ -16,9 +16,8 @@ struct ks_head_use {
     bool warn;                /* the note answers somebody who asked for a device */
 };
 
-/* Never fails: what goes wrong is in the note. Takes up to a second where there is a device.
- * positions: the most that a product of the run will have. */
+/* Never fails: what goes wrong is in the note. Takes up to a second where there is a device. */
 void ks_head_choose(struct ks_head_use *use, enum ks_head_choice choice, const char *which,
-                    struct ks_cpu *cpu, const struct ks_matrix *head, size_t positions);
+                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k);
 
 #endif

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/head/finish.h"
 #include "engine/head/head.h"
 
 /* A run keeps to one path for all its positions, so that equal rows have equal bits. */
-#define PATH KS_GPU_MANY
+#define PATH          KS_GPU_MANY
+#define MIN_POSITIONS 16
 
 struct resident {
     const uint8_t *data; /* the matrix it was made from */
@@ -16,13 +18,44 @@ struct resident {
 
 struct ks_device {
     struct ks_gpu *gpu;
-    struct ks_gpu_tile *tile;
+    struct ks_gpu_tile *reference, *arm;
+    struct ks_gpu_ruler *ruler;
     struct resident *heads;
     size_t n_heads;
+    size_t positions, redone;
+    struct ks_gpu_reference_row *reference_sums; /* (positions) of the last reference */
+    struct ks_gpu_arm_row *arm_sums;             /* (positions) */
+    uint32_t *unsigned_targets;                  /* (positions) */
+    const struct ks_ref_row *reference_rows;     /* the caller's, of the last reference */
+    struct ks_head_measure measure;
     char name[320];
 };
 
-struct ks_device *ks_device_open(const char *which, size_t vocab, size_t positions,
+/* As many positions as one buffer holds logits of. */
+static size_t choose_positions(const struct ks_gpu_info *info, size_t vocab)
+{
+    uint64_t limit = info->max_binding_bytes < info->max_allocation_bytes
+                         ? info->max_binding_bytes
+                         : info->max_allocation_bytes;
+    uint64_t n = limit / (vocab * sizeof(float));
+    return n > KS_GPU_MAX_POSITIONS ? KS_GPU_MAX_POSITIONS : n < MIN_POSITIONS ? MIN_POSITIONS : n;
+}
+
+static int make_room(struct ks_device *d, size_t vocab, int top_k, struct ks_error *err)
+{
+    size_t n = d->positions;
+    d->reference_sums = calloc(n, sizeof *d->reference_sums);
+    d->arm_sums = calloc(n, sizeof *d->arm_sums);
+    d->unsigned_targets = calloc(n, sizeof *d->unsigned_targets);
+    if (!d->reference_sums || !d->arm_sums || !d->unsigned_targets)
+        return ks_fail_memory(err, n * sizeof *d->arm_sums, "the device's sums");
+    d->reference = ks_gpu_tile_create(d->gpu, n, vocab, err);
+    d->arm = d->reference ? ks_gpu_tile_create(d->gpu, n, vocab, err) : NULL;
+    d->ruler = d->arm ? ks_gpu_ruler_create(d->gpu, n, vocab, (uint32_t)top_k, err) : NULL;
+    return d->ruler ? 0 : -1;
+}
+
+struct ks_device *ks_device_open(const char *which, size_t vocab, int top_k, enum ks_isa isa,
                                  struct ks_error *err)
 {
     struct ks_device *d = calloc(1, sizeof *d);
@@ -30,9 +63,11 @@ struct ks_device *ks_device_open(const char *which, size_t vocab, size_t positio
         ks_fail_memory(err, sizeof *d, "the device's heads");
         return NULL;
     }
+    d->measure = (struct ks_head_measure){.isa = isa, .vocab = vocab, .top_k = top_k};
     d->gpu = ks_gpu_open(which, err);
-    d->tile = d->gpu ? ks_gpu_tile_create(d->gpu, positions, vocab, err) : NULL;
-    if (!d->tile) {
+    if (d->gpu)
+        d->positions = choose_positions(ks_gpu_info(d->gpu), vocab);
+    if (!d->gpu || make_room(d, vocab, top_k, err)) {
         ks_device_close(d);
         return NULL;
     }
@@ -48,14 +83,29 @@ void ks_device_close(struct ks_device *d)
     for (size_t i = 0; i < d->n_heads; i++)
         ks_gpu_weight_destroy(d->heads[i].weight);
     free(d->heads);
-    ks_gpu_tile_destroy(d->tile);
+    ks_gpu_ruler_destroy(d->ruler);
+    ks_gpu_tile_destroy(d->arm);
+    ks_gpu_tile_destroy(d->reference);
     ks_gpu_close(d->gpu);
+    free(d->reference_sums);
+    free(d->arm_sums);
+    free(d->unsigned_targets);
     free(d);
 }
 
 const char *ks_device_name(const struct ks_device *d)
 {
     return d->name;
+}
+
+size_t ks_device_positions(const struct ks_device *d)
+{
+    return d->positions;
+}
+
+size_t ks_device_redone(const struct ks_device *d)
+{
+    return d->redone;
 }
 
 static struct ks_gpu_weight *find(const struct ks_device *d, const struct ks_matrix *head)
@@ -85,10 +135,53 @@ int ks_device_upload(struct ks_device *d, const struct ks_matrix *head, struct k
     return 0;
 }
 
-int ks_device_logits(struct ks_device *d, const struct ks_matrix *head, const float *h, size_t n,
-                     float *logits, struct ks_error *err)
+int ks_device_reference(struct ks_device *d, const struct ks_matrix *head, const float *h,
+                        const int32_t *targets, size_t n, struct ks_ref_row *out,
+                        struct ks_error *err)
 {
-    if (ks_device_upload(d, head, err) || ks_gpu_matmul(find(d, head), PATH, h, n, d->tile, err))
+    for (size_t i = 0; i < n; i++)
+        d->unsigned_targets[i] = (uint32_t)targets[i];
+    if (ks_device_upload(d, head, err) ||
+        ks_gpu_matmul(find(d, head), PATH, h, n, d->reference, err) ||
+        ks_gpu_ruler_reference(d->ruler, d->reference, d->unsigned_targets, n, d->reference_sums,
+                               err))
         return -1;
-    return ks_gpu_tile_read(d->tile, 0, n, logits, err);
+    for (size_t i = 0; i < n; i++)
+        ks_head_finish_reference(&d->reference_sums[i], &out[i]);
+    d->measure.targets = targets;
+    d->reference_rows = out;
+    return 0;
+}
+
+/* Where the rows lie that the CPU has to measure. */
+struct rows {
+    struct ks_gpu_tile *reference, *arm;
+};
+
+static int read_row(void *ctx, bool arm, size_t position, float *row, struct ks_error *err)
+{
+    const struct rows *rows = ctx;
+    return ks_gpu_tile_read(arm ? rows->arm : rows->reference, position, 1, row, err);
+}
+
+int ks_device_arm(struct ks_device *d, const struct ks_matrix *head, const float *h, size_t n,
+                  struct ks_arm_row *out, struct ks_error *err)
+{
+    struct rows rows = {.reference = d->reference, .arm = head ? d->arm : d->reference};
+    if (head &&
+        (ks_device_upload(d, head, err) || ks_gpu_matmul(find(d, head), PATH, h, n, d->arm, err)))
+        return -1;
+    if (ks_gpu_ruler_arm(d->ruler, rows.arm, n, d->arm_sums, err))
+        return -1;
+    struct ks_head_reader reader = {.read = read_row, .ctx = &rows};
+    size_t redone = 0;
+    int failed = ks_head_finish(&d->measure, &reader, d->reference_sums, d->reference_rows,
+                                d->arm_sums, n, out, &redone, err);
+    d->redone += redone;
+    return failed;
+}
+
+int ks_device_read(struct ks_device *d, size_t n, float *logits, struct ks_error *err)
+{
+    return ks_gpu_tile_read(d->reference, 0, n, logits, err);
 }

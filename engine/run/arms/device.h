@@ -1,5 +1,6 @@
 /*
- * The heads of a run's models on a GPU: each distinct head matrix is uploaded once and stays there.
+ * The heads of a run's models on a GPU: each distinct head matrix is uploaded once and stays there,
+ * logits stay there too, and sums come back.
  *
  * No failure here is an error of a run: the caller goes on with the CPU. One thread at a time.
  */
@@ -10,23 +11,37 @@
 
 #include "engine/base/error.h"
 #include "engine/quant/type.h"
+#include "engine/ruler/ruler.h"
 
 struct ks_device;
 
-/* which: as ks_gpu_choose takes it, NULL for the best. positions: the most that a call will have.
- */
-struct ks_device *ks_device_open(const char *which, size_t vocab, size_t positions,
+/* which: as ks_gpu_choose takes it, NULL for the best. isa: of the CPU that measures the rows that
+ * f32 can't. */
+struct ks_device *ks_device_open(const char *which, size_t vocab, int top_k, enum ks_isa isa,
                                  struct ks_error *err);
 void ks_device_close(struct ks_device *d); /* accepts NULL */
 
 /* "vulkan NVIDIA H200 (many rows)"; owned by d. */
 const char *ks_device_name(const struct ks_device *d);
+/* The most positions of a call. */
+size_t ks_device_positions(const struct ks_device *d);
 
 /* Makes a head resident, by its data pointer; a head that is there already costs nothing. */
 int ks_device_upload(struct ks_device *d, const struct ks_matrix *head, struct ks_error *err);
 
-/* logits(n, vocab) = h(n, head.cols) * head^T on the device, read back. */
-int ks_device_logits(struct ks_device *d, const struct ks_matrix *head, const float *h, size_t n,
-                     float *logits, struct ks_error *err);
+/* The reference's rows: h(n, head.cols) * head^T, measured against targets(n). out(n). */
+int ks_device_reference(struct ks_device *d, const struct ks_matrix *head, const float *h,
+                        const int32_t *targets, size_t n, struct ks_ref_row *out,
+                        struct ks_error *err);
+/* An arm's rows against those of the last reference, whose targets and out are unchanged; n as
+ * there. head NULL: the reference's own rows. */
+int ks_device_arm(struct ks_device *d, const struct ks_matrix *head, const float *h, size_t n,
+                  struct ks_arm_row *out, struct ks_error *err);
+
+/* logits(n, vocab) of the last reference read back, for trying the device. */
+int ks_device_read(struct ks_device *d, size_t n, float *logits, struct ks_error *err);
+
+/* Positions of arms that the CPU measured, since f32 sums could not hold them. */
+size_t ks_device_redone(const struct ks_device *d);
 
 #endif

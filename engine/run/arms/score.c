@@ -18,7 +18,7 @@ struct ks_scorer {
     float *reference, *arm; /* (tile, vocab) */
 };
 
-size_t ks_scorer_positions(size_t vocab)
+static size_t tile_rows(size_t vocab)
 {
     uint64_t rows = TILE_BYTES / (vocab * sizeof(float));
     return rows < MIN_TILE ? MIN_TILE : rows > MAX_TILE ? MAX_TILE : (size_t)rows;
@@ -26,7 +26,7 @@ size_t ks_scorer_positions(size_t vocab)
 
 uint64_t ks_scorer_bytes(size_t vocab)
 {
-    return 2 * (uint64_t)ks_scorer_positions(vocab) * vocab * sizeof(float);
+    return 2 * (uint64_t)tile_rows(vocab) * vocab * sizeof(float);
 }
 
 struct ks_scorer *ks_scorer_create(struct ks_cpu *cpu, struct ks_device *device, size_t vocab,
@@ -34,11 +34,8 @@ struct ks_scorer *ks_scorer_create(struct ks_cpu *cpu, struct ks_device *device,
 {
     struct ks_scorer *s = calloc(1, sizeof *s);
     if (s) {
-        *s = (struct ks_scorer){.cpu = cpu,
-                                .device = device,
-                                .vocab = vocab,
-                                .tile = ks_scorer_positions(vocab),
-                                .top_k = top_k};
+        *s = (struct ks_scorer){
+            .cpu = cpu, .device = device, .vocab = vocab, .tile = tile_rows(vocab), .top_k = top_k};
         s->reference = ks_alloc_aligned(s->tile * vocab, sizeof(float));
         s->arm = ks_alloc_aligned(s->tile * vocab, sizeof(float));
     }
@@ -122,38 +119,63 @@ struct tile {
     size_t first, n;
 };
 
-/* A failure of the device is kept in s->failure, for ks_scorer_run to tell it from others. */
-static int head_of_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, float *logits,
-                        struct ks_error *err)
+static const float *hidden_of(const struct tile *t, size_t leaf)
+{
+    size_t dim = t->nets[ks_tree_leaf_net(t->tree, leaf)].net->hparams->hidden;
+    return t->hidden[leaf] + t->first * dim;
+}
+
+static int head_of_leaf(const struct tile *t, size_t leaf, float *logits, struct ks_error *err)
 {
     const struct ks_tree_net *net = &t->nets[ks_tree_leaf_net(t->tree, leaf)];
-    const float *h = t->hidden[leaf] + t->first * net->net->hparams->hidden;
-    if (!s->device)
-        return ks_body_head(net->body, net->net, h, t->n, logits, err);
-    if (ks_device_logits(s->device, &net->net->head, h, t->n, logits, &s->failure) == 0)
-        return 0;
-    *err = s->failure;
-    return -1;
+    return ks_body_head(net->body, net->net, hidden_of(t, leaf), t->n, logits, err);
+}
+
+/* A leaf's rows, measured: on the device, or by the CPU where there is none. Logits of the
+ * reference's own leaf are there already. */
+static int measure_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf,
+                        struct ks_arm_row *rows, struct ks_error *err)
+{
+    bool own = leaf == ks_tree_leaf(t->tree, 0);
+    if (s->device) {
+        const struct ks_matrix *head = &t->nets[ks_tree_leaf_net(t->tree, leaf)].net->head;
+        return ks_device_arm(s->device, own ? NULL : head, hidden_of(t, leaf), t->n, rows, err);
+    }
+    if (!own && head_of_leaf(t, leaf, s->arm, err))
+        return -1;
+    struct rows_job job = {.arm_logits = own ? s->reference : s->arm,
+                           .targets = t->out->targets + t->first,
+                           .ref = t->out->ref + t->first,
+                           .arm = rows};
+    return for_rows(s, t->n, &job, measure_arm, err);
+}
+
+static int measure_own(struct ks_scorer *s, const struct tile *t, struct ks_error *err)
+{
+    const int32_t *targets = t->out->targets + t->first;
+    struct ks_ref_row *ref = t->out->ref + t->first;
+    size_t leaf = ks_tree_leaf(t->tree, 0);
+    if (s->device)
+        return ks_device_reference(s->device, &t->nets[0].net->head, hidden_of(t, leaf), targets,
+                                   t->n, ref, err);
+    struct rows_job job = {.targets = targets, .ref = ref};
+    return head_of_leaf(t, leaf, s->reference, err) ||
+                   for_rows(s, t->n, &job, measure_reference, err)
+               ? -1
+               : 0;
 }
 
 /* All arms of a leaf have the same rows: measured for the first, copied to the others. */
-static int score_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, const float *logits,
-                      struct ks_error *err)
+static int score_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, struct ks_error *err)
 {
     struct ks_arm_row *measured = NULL;
     for (size_t i = 1; i < t->n_nets; i++) {
         if (ks_tree_leaf(t->tree, i) != leaf)
             continue;
         struct ks_arm_row *rows = t->out->arms[i] + t->first;
-        if (measured) {
+        if (measured)
             memcpy(rows, measured, t->n * sizeof *rows);
-            continue;
-        }
-        struct rows_job job = {.arm_logits = logits,
-                               .targets = t->out->targets + t->first,
-                               .ref = t->out->ref + t->first,
-                               .arm = rows};
-        if (for_rows(s, t->n, &job, measure_arm, err))
+        else if (measure_leaf(s, t, leaf, rows, err))
             return -1;
         measured = rows;
     }
@@ -162,29 +184,19 @@ static int score_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, co
 
 static int score_tile(struct ks_scorer *s, const struct tile *t, struct ks_error *err)
 {
-    size_t ref_leaf = ks_tree_leaf(t->tree, 0);
-    if (head_of_leaf(s, t, ref_leaf, s->reference, err))
+    if (measure_own(s, t, err))
         return -1;
-    struct rows_job job = {.targets = t->out->targets + t->first, .ref = t->out->ref + t->first};
-    if (for_rows(s, t->n, &job, measure_reference, err))
-        return -1;
-    for (size_t leaf = 0; leaf < ks_tree_leaves(t->tree); leaf++) {
-        const float *logits = s->reference;
-        if (leaf != ref_leaf) {
-            if (head_of_leaf(s, t, leaf, s->arm, err))
-                return -1;
-            logits = s->arm;
-        }
-        if (score_leaf(s, t, leaf, logits, err))
+    for (size_t leaf = 0; leaf < ks_tree_leaves(t->tree); leaf++)
+        if (score_leaf(s, t, leaf, err))
             return -1;
-    }
     return 0;
 }
 
 static int score_all(struct ks_scorer *s, struct tile *t, struct ks_error *err)
 {
-    for (t->first = 0; t->first < t->out->n; t->first += s->tile) {
-        t->n = t->out->n - t->first < s->tile ? t->out->n - t->first : s->tile;
+    size_t most = s->device ? ks_device_positions(s->device) : s->tile;
+    for (t->first = 0; t->first < t->out->n; t->first += most) {
+        t->n = t->out->n - t->first < most ? t->out->n - t->first : most;
         if (score_tile(s, t, err))
             return -1;
     }
@@ -196,10 +208,10 @@ int ks_scorer_run(struct ks_scorer *s, const struct ks_tree *tree, const struct 
                   struct ks_error *err)
 {
     struct tile t = {.tree = tree, .nets = nets, .n_nets = n_nets, .hidden = hidden, .out = out};
-    if (score_all(s, &t, err) == 0)
+    if (!s->device)
+        return score_all(s, &t, err);
+    if (score_all(s, &t, &s->failure) == 0)
         return 0;
-    if (!s->device || s->failure.code == KS_OK)
-        return -1;
     s->device = NULL;
     return score_all(s, &t, err);
 }

@@ -18,8 +18,6 @@ struct ks_scorer;
 
 /* Bytes that ks_scorer_create takes, for a preflight. */
 uint64_t ks_scorer_bytes(size_t vocab);
-/* The most positions that one product has. */
-size_t ks_scorer_positions(size_t vocab);
 /* device: what multiplies the heads, borrowed; NULL: the CPU. */
 struct ks_scorer *ks_scorer_create(struct ks_cpu *cpu, struct ks_device *device, size_t vocab,
                                    int top_k, struct ks_error *err);
