@@ -11,7 +11,7 @@
 #include "gpu/ruler/ruler.h"
 #include "gpu/ruler/twin.h"
 
-#define ROWS      5003 /* more than a chunk, and odd */
+#define ROWS      17003 /* more than a chunk, and odd */
 #define POSITIONS 3
 #define TOP       10
 

@@ -23,6 +23,13 @@ static size_t least(size_t a, size_t b)
 static int check_shape(const struct ks_gpu_ruler *r, struct ks_error *err)
 {
     uint64_t keys = (uint64_t)r->positions * r->chunks * KS_GPU_GROUPS * 8;
+    uint32_t shared = r->top * KS_GPU_GROUP * 4 + 2048;
+    if (r->gpu->info.subgroup_size < 2 || r->gpu->info.max_shared_bytes < shared)
+        return ks_fail(err, KS_UNSUPPORTED,
+                       "%s: sums with a top %u need %u bytes in a work-group and subgroups of 2; "
+                       "it has %u and %u",
+                       r->gpu->info.name, r->top, shared, r->gpu->info.max_shared_bytes,
+                       r->gpu->info.subgroup_size);
     if (r->rows > INT32_MAX || r->chunks > 65535 || keys > r->gpu->max_bytes)
         return ks_fail(err, KS_UNSUPPORTED,
                        "%s: sums over %zu rows of %llu logits take more than a binding",
@@ -164,6 +171,12 @@ static int dispatch(struct work *w, const struct span *s, enum threads threads,
     return ks_vk_dispatch(w->ruler->gpu, &w->slot, d, err);
 }
 
+/* Threads that shuffle among themselves. */
+static uint32_t lanes(const struct ks_gpu *gpu)
+{
+    return (uint32_t)least(gpu->info.subgroup_size, 64);
+}
+
 static int peaks(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
@@ -193,7 +206,7 @@ static int pick(struct work *w, const struct span *s, struct ks_error *err)
 static int sums(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
-    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_SUMS, .constants = {r->top}},
+    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_SUMS, .constants = {r->top, lanes(r->gpu)}},
                                .buffers = {s->reference, &r->picks_ref, &r->partials}};
     return dispatch(w, s, CHUNKS, &d, err);
 }
@@ -210,7 +223,7 @@ static int aim(struct work *w, const struct span *s, struct ks_error *err)
 static int compare(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
-    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_COMPARE},
+    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_COMPARE, .constants = {lanes(r->gpu)}},
                                .buffers = {s->reference, s->arm, &r->aims, &r->keys, &r->partials}};
     return dispatch(w, s, CHUNKS, &d, err);
 }

@@ -8,10 +8,12 @@
 #include "gpu/vulkan/device.h"
 
 /* As in shaders/ruler/row.glsl. */
-#define KS_GPU_CHUNK         4096
-#define KS_GPU_GROUPS        64 /* of a chunk */
+#define KS_GPU_SLICE         1024
+#define KS_GPU_CHUNK         (16 * KS_GPU_SLICE)
+#define KS_GPU_GROUPS        128 /* of a chunk */
 #define KS_GPU_PARTIAL_WORDS 8
-#define KS_GPU_PICK_WORDS    12 /* before the top indices */
+#define KS_GPU_GROUP         128 /* columns */
+#define KS_GPU_PICK_WORDS    12  /* before the top indices */
 
 struct ks_gpu_ruler {
     struct ks_gpu *gpu;

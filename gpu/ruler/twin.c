@@ -6,7 +6,6 @@
 #include "gpu/ruler/ruler.h"
 
 #define THREADS 256
-#define QUARTER (4 * THREADS)
 
 static uint32_t bits_of(float value)
 {
@@ -96,19 +95,20 @@ static float polynomial(const float *c, int n, float x)
 
 static float exponential(float x, float low)
 {
-    static const float c[] = {1.9841270e-4f, 1.3888889e-3f, 8.3333333e-3f, 4.1666667e-2f,
-                              1.6666667e-1f, 0.5f,          1.0f,          1.0f};
-    float n = rintf(x * 1.44269504088896341f);
+    static const float c[] = {
+        1.38145150e-3f, 8.36875575e-3f, 4.16683927e-2f, 1.66665196e-1f, 4.99999940e-1f, 1.0f, 1.0f};
+    float shifted = x * 1.44269504088896341f + 0x1.8p23f;
+    float n = shifted - 0x1.8p23f;
     float f = n * -0.693359375f + x;
     f = n * 2.12194440e-4f + f;
-    return polynomial(c, 8, f + low) * float_of((uint32_t)((int)n + 127) << 23);
+    return polynomial(c, 7, f + low) * float_of((bits_of(shifted) << 23) + 0x3f800000);
 }
 
 #define LEAST -69.0f
 
-static float weight(struct pair x)
+static float weight(float x, float low)
 {
-    return x.high >= LEAST ? exponential(x.high, x.low) : 0.0f;
+    return x >= LEAST ? exponential(x, low) : 0.0f;
 }
 
 /* ------------------------------------------------------------------ terms */
@@ -131,24 +131,29 @@ static struct terms reference_terms(const struct rows *r, size_t i)
     if (r->reference[i] == -INFINITY)
         return (struct terms){{0}};
     struct pair x = difference(r->reference[i], r->max);
-    float e = weight(x);
+    float e = weight(x.high, x.low);
     return (struct terms){{e, e * clamp(x.high, LEAST, 0.0f)}};
 }
 
-static void phi_psi(float d, float rest, float *phi, float *psi)
+/* d, e^d - 1 - d and e^d (d - 1) + 1 for |d| < 1 */
+static struct terms close_terms(float d)
 {
-    static const float c[] = {2.5052108e-8f, 2.7557319e-7f, 2.7557319e-6f, 2.4801587e-5f,
-                              1.9841270e-4f, 1.3888889e-3f, 8.3333333e-3f, 4.1666667e-2f,
-                              1.6666667e-1f, 0.5f};
-    if (fabsf(d) < 1.0f) {
-        float p = polynomial(c, 10, d), square = d * d;
-        *phi = p * square;
-        *psi = (p * (d - 1.0f) + 1.0f) * square;
-        return;
+    static const float c[] = {2.76909691e-6f, 2.53343005e-5f, 1.98444221e-4f, 1.38858100e-3f,
+                              8.33330955e-3f, 4.16667163e-2f, 1.66666672e-1f, 0.5f};
+    float p = polynomial(c, 8, d), square = d * d;
+    return (struct terms){{d, p * square, (p * (d - 1.0f) + 1.0f) * square}};
+}
+
+static struct terms distant_terms(struct rows *rows, float x, struct pair apart)
+{
+    struct pair off = difference(apart.high, rows->shift);
+    float low = off.low + apart.low, d = off.high + low, rest = low - (d - off.high);
+    if (!(d <= 80.0f) || (x < LEAST && !(x + d <= -43.0f))) {
+        rows->flags |= KS_GPU_ROW_RANGE;
+        return (struct terms){{0}};
     }
-    float e = exponential(clamp(d, -87.0f, 88.0f), rest);
-    *phi = (e - 1.0f) - d;
-    *psi = e * (d - 1.0f) + 1.0f;
+    float e = exponential(d < -87.0f ? -87.0f : d, rest);
+    return (struct terms){{d, (e - 1.0f) - d, e * (d - 1.0f) + 1.0f}};
 }
 
 static struct terms arm_terms(struct rows *rows, size_t i)
@@ -158,17 +163,13 @@ static struct terms arm_terms(struct rows *rows, size_t i)
         rows->flags |= r == a ? 0 : KS_GPU_ROW_UNEVEN;
         return (struct terms){{0}};
     }
-    struct pair x = difference(r, rows->max), apart = difference(a, r);
-    struct pair off = difference(apart.high, rows->shift);
-    float low = off.low + apart.low, d = off.high + low, rest = low - (d - off.high);
-    float e = weight(x);
-    if (!(d <= 80.0f) || (e == 0.0f && !(x.high + d <= -43.0f))) {
-        rows->flags |= KS_GPU_ROW_RANGE;
-        return (struct terms){{0}};
-    }
-    float phi, psi;
-    phi_psi(d, rest, &phi, &psi);
-    return (struct terms){{e * d, e * phi, e * psi}};
+    struct pair apart = difference(a, r);
+    float x = r - rows->max, d = (apart.high - rows->shift) + apart.low;
+    float e = weight(x, 0.0f);
+    struct terms t = fabsf(d) < 1.0f ? close_terms(d) : distant_terms(rows, x, apart);
+    for (int s = 0; s < MAX_SUMS; s++)
+        t.t[s] *= e;
+    return t;
 }
 
 static struct terms terms_of(struct rows *r, size_t i)
@@ -185,8 +186,8 @@ static void add_thread(struct rows *r, size_t first, struct pair sums[MAX_SUMS])
 {
     for (int s = 0; s < MAX_SUMS; s++)
         sums[s] = (struct pair){0, 0};
-    for (size_t quarter = 0; quarter < 4; quarter++) {
-        size_t i = first + quarter * QUARTER;
+    for (size_t slice = 0; slice < KS_GPU_CHUNK; slice += KS_GPU_SLICE) {
+        size_t i = first + slice;
         if (i >= r->n)
             return;
         struct terms v[4];

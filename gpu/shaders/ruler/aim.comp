@@ -29,7 +29,8 @@ void main()
         if (rb == NONE || ab == NONE || wrong(rb) || wrong(ab))
             continue;
         float r = uintBitsToFloat(rb), d = uintBitsToFloat(ab) - r;
-        float e = weight(difference(r, most));
+        precise float x = r - most;
+        float e = weight(x, 0.0);
         start = total == 0.0 ? d : start;
         off += e * clamp(d - start, -1.0, 1.0);
         total += e;

@@ -4,6 +4,10 @@
 #version 460
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
+#extension GL_KHR_shader_subgroup_basic : enable
+#extension GL_KHR_shader_subgroup_shuffle : enable
+
+layout(constant_id = 0) const uint LANES = 8;
 
 #include "row.glsl"
 
@@ -15,41 +19,10 @@ layout(std430, binding = 3) writeonly buffer Keys { uvec2 keys[]; };
 layout(std430, binding = 4) writeonly buffer Partials { uint partials[]; };
 
 #include "peaks.glsl"
+const uint SUMS = 3u;
 #include "tree.glsl"
 
 const float FAR = 80.0; // e^d (d - 1) is still a float
-
-// (e^d - 1 - d) / d^2
-float phi_series(float d)
-{
-    float p = 2.5052108e-8;
-    p = times_plus(p, d, 2.7557319e-7);
-    p = times_plus(p, d, 2.7557319e-6);
-    p = times_plus(p, d, 2.4801587e-5);
-    p = times_plus(p, d, 1.9841270e-4);
-    p = times_plus(p, d, 1.3888889e-3);
-    p = times_plus(p, d, 8.3333333e-3);
-    p = times_plus(p, d, 4.1666667e-2);
-    p = times_plus(p, d, 1.6666667e-1);
-    return times_plus(p, d, 0.5);
-}
-
-// e^d - 1 - d and e^d (d - 1) + 1. rest: what is missing in d, which matters where d is large.
-vec2 phi_psi(float d, float rest)
-{
-    if (abs(d) < 1.0) {
-        float p = phi_series(d);
-        precise float square = d * d;
-        precise float less = d - 1.0;
-        precise float phi = p * square;
-        precise float psi = times_plus(p, less, 1.0) * square;
-        return vec2(phi, psi);
-    }
-    float e = exponential(clamp(d, -87.0, 88.0), rest);
-    precise float less = d - 1.0;
-    precise float phi = (e - 1.0) - d;
-    return vec2(phi, times_plus(e, less, 1.0));
-}
 
 struct Terms {
     float d, phi, psi;
@@ -57,29 +30,77 @@ struct Terms {
 
 uint flags = 0u;
 
-Terms terms(uint rb, uint ab, float most, float shift)
+// d, e^d - 1 - d and e^d (d - 1) + 1 for |d| < 1, where (e^d - 1 - d) / d^2 is a polynomial.
+Terms close(float d)
+{
+    float p = 2.76909691e-6;
+    p = times_plus(p, d, 2.53343005e-5);
+    p = times_plus(p, d, 1.98444221e-4);
+    p = times_plus(p, d, 1.38858100e-3);
+    p = times_plus(p, d, 8.33330955e-3);
+    p = times_plus(p, d, 4.16667163e-2);
+    p = times_plus(p, d, 1.66666672e-1);
+    p = times_plus(p, d, 0.5);
+    precise float square = d * d;
+    precise float less = d - 1.0;
+    precise float phi = p * square;
+    precise float psi = times_plus(p, less, 1.0) * square;
+    return Terms(d, phi, psi);
+}
+
+// The same for all others: -inf is sorted out here, and e^d is told what d is rounded by.
+Terms distant(uint rb, uint ab, float x, Pair apart, float shift)
 {
     if (rb == NONE || ab == NONE) {
         flags |= rb == ab ? 0u : 2u;
         return Terms(0.0, 0.0, 0.0);
     }
-    float r = uintBitsToFloat(rb), a = uintBitsToFloat(ab);
-    Pair x = difference(r, most), apart = difference(a, r);
     Pair off = difference(apart.high, shift);
     precise float low = off.low + apart.low;
     precise float d = off.high + low;
     precise float rest = low - (d - off.high);
-    float e = weight(x);
     // e^x that counts as 0 must be nothing beside the arm's own weights as well.
-    if (!(d <= FAR) || (e == 0.0 && !(x.high + d <= -43.0))) {
+    if (!(d <= FAR) || (x < LEAST && !(x + d <= -43.0))) {
         flags |= 4u;
         return Terms(0.0, 0.0, 0.0);
     }
-    vec2 f = phi_psi(d, rest);
-    precise float ed = e * d;
-    precise float ephi = e * f.x;
-    precise float epsi = e * f.y;
+    float e = exponential(max(d, -87.0), rest);
+    precise float less = d - 1.0;
+    precise float phi = (e - 1.0) - d;
+    return Terms(d, phi, times_plus(e, less, 1.0));
+}
+
+// x and so the weight is rounded: it weighs what is of second order, and where d is small as well.
+Terms terms(uint rb, uint ab, float most, float shift)
+{
+    float r = uintBitsToFloat(rb), a = uintBitsToFloat(ab);
+    precise float x = r - most;
+    Pair apart = difference(a, r);
+    precise float d = (apart.high - shift) + apart.low;
+    Terms t;
+    if ((floatBitsToUint(d) & 0x7fffffffu) < 0x3f800000u) // |d| < 1, and no NaN
+        t = close(d);
+    else
+        t = distant(rb, ab, x, apart, shift);
+    float e = weight(x, 0.0);
+    precise float ed = e * t.d;
+    precise float ephi = e * t.phi;
+    precise float epsi = e * t.psi;
     return Terms(ed, ephi, epsi);
+}
+
+void add_terms(inout Pair sums[SUMS], uvec4 r, uvec4 a, float most, float shift)
+{
+    vec4 d, phi, psi;
+    [[unroll]] for (uint q = 0u; q < 4u; q++) {
+        Terms s = terms(r[q], a[q], most, shift);
+        d[q] = s.d;
+        phi[q] = s.phi;
+        psi[q] = s.psi;
+    }
+    sums[0] = add_four(sums[0], d);
+    sums[1] = add_four(sums[1], phi);
+    sums[2] = add_four(sums[2], psi);
 }
 
 void main()
@@ -90,29 +111,24 @@ void main()
     uvec4 aim = aims[position];
     set_target(arm[arm_base + aim.z / 4u][aim.z & 3u], aim.z);
     float most = uintBitsToFloat(aim.x), shift = uintBitsToFloat(aim.y);
-    Pair ds = Pair(0.0, 0.0), phis = Pair(0.0, 0.0), psis = Pair(0.0, 0.0);
-    [[unroll]] for (uint j = 0u; j < 4u; j++) {
-        uint column = chunk * CHUNK + j * QUARTER + 4u * gl_LocalInvocationIndex;
-        if (column >= width)
-            break;
-        uvec4 r = reference[base + column / 4u], a = arm[arm_base + column / 4u];
-        vec4 d, phi, psi;
-        [[unroll]] for (uint q = 0u; q < 4u; q++) {
-            bool there = column + q < width;
-            if (there)
-                look(a[q], column + q);
-            Terms s = terms(there ? r[q] : NONE, there ? a[q] : NONE, most, shift);
-            d[q] = s.d;
-            phi[q] = s.phi;
-            psi[q] = s.psi;
+    Pair sums[SUMS] = Pair[](Pair(0.0, 0.0), Pair(0.0, 0.0), Pair(0.0, 0.0));
+    for (uint from = 0u; from < SLICES && chunk * CHUNK + from * SLICE < width; from += AT_ONCE) {
+        uvec4 r[AT_ONCE], a[AT_ONCE];
+        [[unroll]] for (uint j = 0u; j < AT_ONCE; j++) {
+            uint column = column_of(chunk, from + j);
+            r[j] = a[j] = uvec4(NONE);
+            if (column < width) {
+                r[j] = cut(reference[base + column / 4u], column);
+                a[j] = cut(arm[arm_base + column / 4u], column);
+            }
         }
-        ds = add_four(ds, d);
-        phis = add_four(phis, phi);
-        psis = add_four(psis, psi);
+        [[unroll]] for (uint j = 0u; j < AT_ONCE; j++) {
+            look(a[j], column_of(chunk, from + j));
+            add_terms(sums, r[j], a[j], most, shift);
+        }
     }
     settle(position, chunk, flags);
-    uint at = (position * chunks + chunk) * PARTIAL + 2u;
-    store_sum(ds, at);
-    store_sum(phis, at + 2u);
-    store_sum(psis, at + 4u);
+    store_sums(sums, position, chunk);
+    barrier();
+    store_tallies(position, chunk);
 }

@@ -2,6 +2,8 @@
 #version 460
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
+#extension GL_KHR_shader_subgroup_basic : enable
+#extension GL_KHR_shader_subgroup_shuffle : enable
 
 #include "row.glsl"
 
@@ -19,14 +21,16 @@ void main()
     uint base = (row + gl_WorkGroupID.y) * (stride / 4u);
     uint t = targets[position];
     set_target(rows[base + t / 4u][t & 3u], t);
-    [[unroll]] for (uint j = 0u; j < 4u; j++) {
-        uint column = chunk * CHUNK + j * QUARTER + 4u * gl_LocalInvocationIndex;
-        if (column >= width)
-            break;
-        uvec4 v = rows[base + column / 4u];
-        [[unroll]] for (uint q = 0u; q < 4u; q++)
-            if (column + q < width)
-                look(v[q], column + q);
+    for (uint from = 0u; from < SLICES && chunk * CHUNK + from * SLICE < width; from += AT_ONCE) {
+        uvec4 v[AT_ONCE];
+        [[unroll]] for (uint j = 0u; j < AT_ONCE; j++) {
+            uint column = column_of(chunk, from + j);
+            v[j] = column < width ? cut(rows[base + column / 4u], column) : uvec4(NONE);
+        }
+        [[unroll]] for (uint j = 0u; j < AT_ONCE; j++)
+            look(v[j], column_of(chunk, from + j));
     }
     settle(position, chunk, 0u);
+    barrier();
+    store_tallies(position, chunk);
 }

@@ -3,10 +3,9 @@
 
 uvec2 best = uvec2(0u);
 uvec2 target = uvec2(0u); // its key
+uint least = ~0u;         // order
 uint before = 0u;
-bool bad = false;
 
-shared uvec2 bests[THREADS];
 shared uint all_before;
 shared uint all_flags;
 
@@ -19,35 +18,41 @@ void set_target(uint bits, uint column)
     }
 }
 
-// Columns of a thread come in rising order.
-void look(uint bits, uint column)
+// Four columns of a thread, which come in rising order.
+void look(uvec4 bits, uint column)
 {
-    uvec2 key = uvec2(order(bits), ~column);
-    if (key.x > best.x)
-        best = key;
-    before += above(key, target) ? 1u : 0u;
-    bad = bad || wrong(bits);
+    uvec4 o = uvec4(order(bits.x), order(bits.y), order(bits.z), order(bits.w));
+    uint most = max(max(o.x, o.y), max(o.z, o.w));
+    least = min(least, min(min(o.x, o.y), min(o.z, o.w)));
+    if (most > best.x) {
+        uint q = o.x == most ? 0u : o.y == most ? 1u : o.z == most ? 2u : 3u;
+        best = uvec2(most, ~(column + q));
+    }
+    if (most >= target.x)
+        for (uint q = 0u; q < 4u; q++)
+            before += above(uvec2(o[q], ~(column + q)), target) ? 1u : 0u;
 }
 
-// flags: what else is to be told of the row.
+// Keys and tallies of the chunk; flags: what else is to be told of the row. A barrier comes before
+// the tallies are stored.
 void settle(uint position, uint chunk, uint flags)
 {
     uint t = gl_LocalInvocationIndex;
-    bests[t] = best;
+    uvec2 other = subgroupShuffleXor(best, 1u);
+    if (t % 2u == 0u)
+        keys[(position * chunks + chunk) * GROUPS + t / 2u] = above(other, best) ? other : best;
+    // NaN of either sign, or +inf
+    flags |= best.x >= 0xff800000u || least < 0x007fffffu ? 1u : 0u;
     barrier();
-    flags |= bad ? 1u : 0u;
     if (before != 0u)
         atomicAdd(all_before, before);
     if (flags != 0u)
         atomicOr(all_flags, flags);
-    if (t < GROUPS) {
-        uvec2 most = bests[4u * t];
-        for (uint i = 1u; i < 4u; i++)
-            most = above(bests[4u * t + i], most) ? bests[4u * t + i] : most;
-        keys[(position * chunks + chunk) * GROUPS + t] = most;
-    }
-    barrier();
-    if (t == 0u) {
+}
+
+void store_tallies(uint position, uint chunk)
+{
+    if (gl_LocalInvocationIndex == 0u) {
         uint at = (position * chunks + chunk) * PARTIAL;
         partials[at] = all_before;
         partials[at + 1u] = all_flags;

@@ -48,19 +48,18 @@ uvec2 best_group(uint position, uvec2 below)
     return best;
 }
 
-// Of candidate i.
-uint column_of(uint i)
+uint candidate_column(uint i)
 {
     uint some = ~chosen[i / GROUP].y, c = i % GROUP;
-    uint group = some % QUARTER / 16u;
-    return some / CHUNK * CHUNK + c / 16u * QUARTER + 16u * group + c % 16u;
+    uint start = some % SLICE / GROUP_SLICE * GROUP_SLICE;
+    return some / CHUNK * CHUNK + c / GROUP_SLICE * SLICE + start + c % GROUP_SLICE;
 }
 
 uvec2 best_candidate(uvec2 below)
 {
     uvec2 best = uvec2(0u);
     for (uint i = gl_LocalInvocationIndex; i < TOP * GROUP; i += PICKERS) {
-        uvec2 key = uvec2(candidates[i], ~column_of(i));
+        uvec2 key = uvec2(candidates[i], ~candidate_column(i));
         if (candidates[i] != 0u && above(below, key) && above(key, best))
             best = key;
     }
@@ -83,7 +82,7 @@ void gather_candidates(uint base)
 {
     barrier();
     for (uint i = gl_LocalInvocationIndex; i < TOP * GROUP; i += PICKERS) {
-        uint column = column_of(i);
+        uint column = candidate_column(i);
         bool there = chosen[i / GROUP].x != 0u && column < width;
         candidates[i] = there ? order(rows[base + column]) : 0u;
     }

@@ -1,16 +1,19 @@
 // What the ruler's shaders share: how rows are cut, how logits are ordered, and arithmetic whose
 // every bit is told. Definition: gpu/ruler/twin.c.
 //
-// A row is cut into chunks of 4096 columns, a work-group each. Thread t of 256 takes the four
-// columns from 4 t on of each quarter of the chunk. Four neighbouring threads are a group, which
-// gets one key: the order of its largest logit, and its column turned around, so that the larger of
-// two keys is the one further up, ties to the lowest column.
+// A row is cut into chunks of 16 slices of 1024 columns, a work-group each. Thread t of 256 takes
+// the four columns from 4 t on of every slice. Two neighbouring threads are a group, which gets one
+// key: the order of its largest logit, and its column turned around, so that the larger of two keys
+// is the one further up, ties to the lowest column.
 
 const uint THREADS = 256u;
-const uint CHUNK = 4096u;
-const uint QUARTER = 1024u;
-const uint GROUPS = 64u;   // of a chunk
-const uint GROUP = 64u;    // columns of a group: 16 in each quarter
+const uint SLICE = 1024u;
+const uint SLICES = 16u;
+const uint CHUNK = SLICES * SLICE;
+const uint GROUPS = 128u;      // of a chunk
+const uint GROUP_SLICE = 8u;   // columns of a group in a slice
+const uint GROUP = 128u;       // and in all slices
+const uint AT_ONCE = 4u;       // slices that a thread reads before it works on them
 const uint PARTIAL = 8u;   // words of a chunk: tallies, then three pairs
 const uint PICK = 12u;     // words of a position before its top columns
 
@@ -29,7 +32,7 @@ layout(push_constant) uniform Where
 uint order(uint bits)
 {
     uint b = bits == 0x80000000u ? 0u : bits;
-    return (b & 0x80000000u) != 0u ? ~b : b | 0x80000000u;
+    return b ^ (uint(int(b) >> 31) | 0x80000000u);
 }
 
 bool above(uvec2 a, uvec2 b)
@@ -41,6 +44,19 @@ bool above(uvec2 a, uvec2 b)
 bool wrong(uint bits)
 {
     return (bits & 0x7f800000u) == 0x7f800000u && bits != NONE;
+}
+
+// The first of four columns that the thread takes of a slice.
+uint column_of(uint chunk, uint slice)
+{
+    return chunk * CHUNK + slice * SLICE + 4u * gl_LocalInvocationIndex;
+}
+
+// Columns past the row's end are read as if they held -inf.
+uvec4 cut(uvec4 bits, uint column)
+{
+    uvec4 columns = column + uvec4(0u, 1u, 2u, 3u);
+    return mix(uvec4(NONE), bits, lessThan(columns, uvec4(width)));
 }
 
 // ------------------------------------------------------------------ arithmetic
@@ -85,23 +101,24 @@ Pair difference(float a, float b)
     return Pair(t, e);
 }
 
-// e^(x + low) for -87 <= x <= 88 and |low| far below 1.
+// e^(x + low) for -87 <= x <= 88 and |low| far below 1: 2^n e^f with f up to ln 2 / 2. Adding 1.5 *
+// 2^23 rounds to a whole n, whose bits are then the sum's lowest.
 float exponential(float x, float low)
 {
     precise float scaled = x * 1.44269504088896341;
-    float n = roundEven(scaled);
+    precise float shifted = scaled + 12582912.0;
+    precise float n = shifted - 12582912.0;
     float f = times_plus(n, -0.693359375, x);
     f = times_plus(n, 2.12194440e-4, f);
     precise float g = f + low;
-    float p = 1.9841270e-4;
-    p = times_plus(p, g, 1.3888889e-3);
-    p = times_plus(p, g, 8.3333333e-3);
-    p = times_plus(p, g, 4.1666667e-2);
-    p = times_plus(p, g, 1.6666667e-1);
-    p = times_plus(p, g, 0.5);
+    float p = 1.38145150e-3;
+    p = times_plus(p, g, 8.36875575e-3);
+    p = times_plus(p, g, 4.16683927e-2);
+    p = times_plus(p, g, 1.66665196e-1);
+    p = times_plus(p, g, 4.99999940e-1);
     p = times_plus(p, g, 1.0);
     p = times_plus(p, g, 1.0);
-    precise float e = p * uintBitsToFloat(uint(int(n) + 127) << 23);
+    precise float e = p * uintBitsToFloat((floatBitsToUint(shifted) << 23) + 0x3f800000u);
     return e;
 }
 
@@ -109,8 +126,8 @@ float exponential(float x, float low)
 // made of the others stays in the normal range.
 const float LEAST = -69.0;
 
-float weight(Pair x)
+float weight(float x, float low)
 {
-    float e = exponential(max(x.high, LEAST), x.low);
-    return x.high >= LEAST ? e : 0.0;
+    float e = exponential(max(x, LEAST), low);
+    return x >= LEAST ? e : 0.0;
 }
