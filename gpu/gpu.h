@@ -166,6 +166,18 @@ void ks_gpu_tile_destroy(struct ks_gpu_tile *tile);
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err);
 
+/*
+ * The same product over and over, x having crossed once: for measuring what the device does without
+ * what submitting costs.
+ */
+int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
+                        struct ks_gpu_tile *y, unsigned times, struct ks_error *err);
+/* Copies a tile to another of the same device, shape and positions by a shader, over and over: what
+ * reading and writing can be at best. */
+int ks_gpu_tile_copy(const struct ks_gpu_tile *from, struct ks_gpu_tile *to, unsigned times,
+                     struct ks_error *err);
+uint64_t ks_gpu_tile_bytes(const struct ks_gpu_tile *tile); /* with its padding */
+
 /* out(n, rows) = positions first .. first + n - 1 of the tile. */
 int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *out,
                      struct ks_error *err);

@@ -1,8 +1,9 @@
 /*
  * Products on a GPU: what the output head costs there, per path, type and number of positions.
  *
- * Calls are queued one behind the other and waited for once, by reading a row of the last, so that
- * a line tells what the device does and not what waiting for it costs.
+ * Products are recorded one behind the other and waited for once, by reading a row of the last, so
+ * that a line tells what the device does and not what submitting and waiting cost. The shader copy
+ * is the limit of those that read.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,9 +33,8 @@ struct product {
 
 static int run_calls(struct product *p, struct ks_error *err)
 {
-    for (int i = 0; i < p->calls; i++)
-        if (ks_gpu_matmul(p->weight, p->path, p->x, p->m, p->tile, err))
-            return -1;
+    if (ks_gpu_matmul_again(p->weight, p->path, p->x, p->m, p->tile, (unsigned)p->calls, err))
+        return -1;
     return ks_gpu_tile_read(p->tile, 0, 1, p->row, err);
 }
 
@@ -88,7 +88,7 @@ static int make_matrix(struct ks_matrix *m, enum ks_type type, size_t rows, size
 }
 
 static void tell(const struct bench *b, const struct ks_matrix *w, const struct product *p,
-                 double seconds)
+                 double seconds, double copy)
 {
     char name[128];
     uint64_t row_bytes = 0;
@@ -96,16 +96,62 @@ static void tell(const struct bench *b, const struct ks_matrix *w, const struct 
     snprintf(name, sizeof name, "%s %zu x %llu x %llu, %s", ks_type_info(w->type)->name, p->m,
              (unsigned long long)w->cols, (unsigned long long)w->rows, ks_gpu_path_name(p->path));
     double flops = 2.0 * (double)p->m * (double)w->rows * (double)w->cols;
-    ks_bench_line(b, "gpu", name, seconds * 1e6, "us", NAN, "");
+    ks_bench_line(b, "gpu", name, seconds * 1e6, "us", NAN, NULL);
     if (p->path == KS_GPU_FEW)
         ks_bench_line(b, "gpu", "  weight read", (double)(row_bytes * w->rows) / seconds * 1e-9,
-                      "GB/s", NAN, "");
+                      "GB/s", copy * 1e-9, "copy");
     else
-        ks_bench_line(b, "gpu", "  product", flops / seconds * 1e-12, "TFLOP/s", NAN, "");
+        ks_bench_line(b, "gpu", "  product", flops / seconds * 1e-12, "TFLOP/s", NAN, NULL);
+}
+
+struct copy {
+    struct ks_gpu_tile *from, *to;
+    float *row;
+};
+
+#define COPY_ROWS      151936
+#define COPY_POSITIONS 512
+#define COPIES         20
+
+static int run_copies(struct copy *c, struct ks_error *err)
+{
+    if (ks_gpu_tile_copy(c->from, c->to, COPIES, err))
+        return -1;
+    return ks_gpu_tile_read(c->to, 0, 1, c->row, err);
+}
+
+/* Bytes a second, read and written, of a shader that does nothing else. */
+static int time_copies(struct copy *c, double *rate, struct ks_error *err)
+{
+    double took[ROUNDS];
+    for (int i = -ROUNDS; i < ROUNDS; i++) { /* the first half warms up */
+        int64_t begin = ks_clock_ns();
+        if (run_copies(c, err))
+            return -1;
+        if (i >= 0)
+            took[i] = (double)(ks_clock_ns() - begin) * 1e-9 / COPIES;
+    }
+    qsort(took, ROUNDS, sizeof *took, by_size);
+    *rate = 2.0 * (double)ks_gpu_tile_bytes(c->from) / took[ROUNDS / 2];
+    return 0;
+}
+
+static int bench_copy(struct bench *b, struct ks_gpu *gpu, double *rate, struct ks_error *err)
+{
+    struct copy c = {.from = ks_gpu_tile_create(gpu, COPY_POSITIONS, COPY_ROWS, err)};
+    c.to = c.from ? ks_gpu_tile_create(gpu, COPY_POSITIONS, COPY_ROWS, err) : NULL;
+    c.row = c.to ? ks_bench_floats(COPY_ROWS, err) : NULL;
+    int failed = !c.row || time_copies(&c, rate, err);
+    if (!failed)
+        ks_bench_line(b, "gpu", "copy by a shader", *rate * 1e-9, "GB/s", NAN, NULL);
+    free(c.row);
+    ks_gpu_tile_destroy(c.to);
+    ks_gpu_tile_destroy(c.from);
+    return failed ? -1 : 0;
 }
 
 static int bench_product(struct bench *b, struct ks_gpu *gpu, const struct ks_matrix *w,
-                         struct ks_gpu_weight *weight, size_t m, struct ks_error *err)
+                         struct ks_gpu_weight *weight, size_t m, double copy, struct ks_error *err)
 {
     struct product p = {.weight = weight, .path = m <= 8 ? KS_GPU_FEW : KS_GPU_MANY, .m = m};
     double flops = 2.0 * (double)m * (double)w->rows * (double)w->cols, seconds;
@@ -116,7 +162,7 @@ static int bench_product(struct bench *b, struct ks_gpu *gpu, const struct ks_ma
     p.tile = p.row ? ks_gpu_tile_create(gpu, m, w->rows, err) : NULL;
     int failed = !p.tile || time_calls(&p, &seconds, err);
     if (!failed)
-        tell(b, w, &p, seconds);
+        tell(b, w, &p, seconds, copy);
     ks_gpu_tile_destroy(p.tile);
     free(p.row);
     free(x);
@@ -124,7 +170,7 @@ static int bench_product(struct bench *b, struct ks_gpu *gpu, const struct ks_ma
 }
 
 static int bench_weight(struct bench *b, struct ks_gpu *gpu, enum ks_type type, size_t rows,
-                        size_t cols, struct ks_error *err)
+                        size_t cols, double copy, struct ks_error *err)
 {
     static const size_t positions[] = {1, 2, 4, 8, 64, 512};
     struct ks_matrix w;
@@ -135,7 +181,7 @@ static int bench_weight(struct bench *b, struct ks_gpu *gpu, enum ks_type type, 
     struct ks_gpu_weight *weight = ks_head_upload(gpu, &w, rows * row_bytes, "benchmark", err);
     int failed = weight == NULL;
     for (size_t i = 0; i < sizeof positions / sizeof *positions && !failed; i++)
-        failed = bench_product(b, gpu, &w, weight, positions[i], err);
+        failed = bench_product(b, gpu, &w, weight, positions[i], copy, err);
     ks_gpu_weight_destroy(weight);
     free((void *)(uintptr_t)w.data);
     return failed ? -1 : 0;
@@ -153,9 +199,10 @@ int ks_bench_gpu(struct bench *b, struct ks_error *err)
     struct ks_gpu *gpu = ks_gpu_open(b->device, err);
     if (!gpu) /* a machine without a GPU has no such lines, unless they were asked for */
         return b->only || b->device ? -1 : 0;
-    int failed = 0;
+    double copy = NAN;
+    int failed = bench_copy(b, gpu, &copy, err);
     for (size_t i = 0; i < sizeof heads / sizeof *heads && !failed; i++)
-        failed = bench_weight(b, gpu, heads[i].type, heads[i].rows, heads[i].cols, err);
+        failed = bench_weight(b, gpu, heads[i].type, heads[i].rows, heads[i].cols, copy, err);
     ks_gpu_close(gpu);
     return failed;
 }

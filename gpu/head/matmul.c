@@ -248,6 +248,12 @@ static int many(struct product *p, struct ks_error *err)
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err)
 {
+    return ks_gpu_matmul_again(w, path, x, m, y, 1, err);
+}
+
+int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
+                        struct ks_gpu_tile *y, unsigned times, struct ks_error *err)
+{
     assert(m >= 1 && m <= y->positions && y->rows == w->rows && w->appended == w->rows);
     struct product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
     uint64_t bytes = m * w->cols * sizeof(float);
@@ -255,8 +261,12 @@ int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x
         ks_vk_begin(p.gpu, &p.slot, err) != 0 ||
         ks_vk_copy_in(p.gpu, &p.slot, &p.gpu->x, 0, x, bytes, err) != 0)
         return -1;
-    ks_vk_barrier(p.slot);
-    if ((path == KS_GPU_FEW ? few : many)(&p, err) != 0 || ks_vk_submit(p.gpu, p.slot, err) != 0)
+    for (unsigned i = 0; i < times; i++) {
+        ks_vk_barrier(p.slot);
+        if ((path == KS_GPU_FEW ? few : many)(&p, err) != 0)
+            return -1;
+    }
+    if (ks_vk_submit(p.gpu, p.slot, err) != 0)
         return -1;
     y->ready = p.gpu->submitted;
     return 0;

@@ -91,3 +91,48 @@ int ks_gpu_tile_write(struct ks_gpu_tile *t, size_t first, size_t n, const float
     t->ready = t->gpu->submitted;
     return 0;
 }
+
+uint64_t ks_gpu_tile_bytes(const struct ks_gpu_tile *t)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < t->n_segments; i++)
+        bytes += t->segments[i].bytes;
+    return bytes;
+}
+
+#define COPY_WORDS_OF_GROUP 1024u /* of 16 bytes */
+
+static int copy_segment(struct ks_gpu *gpu, struct ks_vk_slot **slot,
+                        const struct ks_vk_buffer *from, const struct ks_vk_buffer *to,
+                        struct ks_error *err)
+{
+    uint32_t words = (uint32_t)(from->bytes / 16);
+    struct ks_vk_dispatch d = {
+        .key = {.shader = KS_VK_COPY},
+        .buffers = {from, to},
+        .push = &words,
+        .push_bytes = sizeof words,
+        .groups = {(words + COPY_WORDS_OF_GROUP - 1) / COPY_WORDS_OF_GROUP, 1, 1},
+        .flops = words,
+    };
+    return ks_vk_dispatch(gpu, slot, &d, err);
+}
+
+int ks_gpu_tile_copy(const struct ks_gpu_tile *from, struct ks_gpu_tile *to, unsigned times,
+                     struct ks_error *err)
+{
+    assert(from->gpu == to->gpu && from->rows == to->rows && from->positions == to->positions);
+    struct ks_vk_slot *slot;
+    if (ks_vk_begin(to->gpu, &slot, err) != 0)
+        return -1;
+    for (unsigned t = 0; t < times; t++) {
+        ks_vk_barrier(slot);
+        for (size_t i = 0; i < from->n_segments; i++)
+            if (copy_segment(to->gpu, &slot, &from->segments[i], &to->segments[i], err) != 0)
+                return -1;
+    }
+    if (ks_vk_submit(to->gpu, slot, err) != 0)
+        return -1;
+    to->ready = to->gpu->submitted;
+    return 0;
+}

@@ -64,6 +64,7 @@ enum ks_vk_shader {
     KS_VK_AIM,
     KS_VK_COMPARE,
     KS_VK_TOTAL,
+    KS_VK_COPY,
     KS_VK_SHADERS,
 };
 

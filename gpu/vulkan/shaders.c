@@ -108,6 +108,9 @@ static const uint32_t turn[] =
 static const uint32_t many[] =
 #include "gpu/shaders/many.inc"
     ;
+static const uint32_t copy[] =
+#include "gpu/shaders/copy.inc"
+    ;
 static const uint32_t peaks[] =
 #include "gpu/shaders/peaks.inc"
     ;
@@ -147,7 +150,8 @@ static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][2] = {
     [KS_GPU_K6] = BOTH(k6),           [KS_GPU_LEVELS4_K] = BOTH(levels4_k),
 };
 static const struct ks_vk_code alone[] = {
-    CODE(turn), CODE(many), CODE(peaks), CODE(pick), CODE(sums), CODE(aim), CODE(compare), CODE(total),
+    CODE(turn), CODE(many),    CODE(peaks), CODE(pick), CODE(sums),
+    CODE(aim),  CODE(compare), CODE(total), CODE(copy),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)
