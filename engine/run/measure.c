@@ -190,6 +190,8 @@ static void add_window(struct measure *m, const struct ks_window *w)
     if (w->start > 0 && run->bos >= 0)
         m->ids[m->n_rows] = run->bos;
     for (size_t row = w->first; row < w->rows; row++) {
+        if (d->scored && !d->scored[w->start + row + 1])
+            continue;
         m->rows[m->n_scored] = m->n_rows + row;
         m->targets[m->n_scored] = d->ids[w->start + row + 1];
         m->offsets[m->n_scored++] = (int32_t)(w->start + row);

@@ -158,13 +158,19 @@ static int cut_windows(struct ks_run *run, struct ks_error *err)
 {
     size_t n = run->corpus.n_documents;
     size_t *tokens = calloc(n, sizeof *tokens);
-    if (!tokens)
-        return ks_fail_memory(err, n * sizeof *tokens, "the list of windows");
-    for (size_t i = 0; i < n; i++)
+    const uint8_t **masks = calloc(n, sizeof *masks);
+    int failed = tokens && masks ? 0 : ks_fail_memory(err, n * sizeof *tokens, "the windows");
+    for (size_t i = 0; i < n && !failed; i++) {
         tokens[i] = run->corpus.documents[run->order[i]].n;
-    int failed = ks_windows_cut(tokens, n, run->window, run->context_min, &run->windows,
+        masks[i] = run->corpus.documents[run->order[i]].scored;
+    }
+    if (!failed)
+        failed = ks_windows_cut(tokens, n, run->window, run->context_min, &run->windows,
                                 &run->n_windows, err);
+    if (!failed)
+        run->n_windows = ks_windows_mask(run->windows, run->n_windows, masks);
     free(tokens);
+    free(masks);
     return failed;
 }
 

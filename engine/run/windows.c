@@ -43,3 +43,30 @@ int ks_windows_cut(const size_t *tokens, size_t n_documents, size_t window, size
     *n_out = n;
     return 0;
 }
+
+/* Counts the rows of a window whose target counts, and ends the window behind the last. */
+static void mask_window(struct ks_window *w, const uint8_t *mask)
+{
+    size_t scored = 0, rows = 0;
+    for (size_t row = w->first; row < w->rows; row++) {
+        if (!mask[w->start + row + 1])
+            continue;
+        scored++;
+        rows = row + 1;
+    }
+    w->scored = scored;
+    w->rows = rows;
+}
+
+size_t ks_windows_mask(struct ks_window *windows, size_t n, const uint8_t *const *masks)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct ks_window w = windows[i];
+        if (masks[w.document])
+            mask_window(&w, masks[w.document]);
+        if (w.scored > 0)
+            windows[left++] = w;
+    }
+    return left;
+}

@@ -21,13 +21,18 @@ struct ks_window {
     uint32_t document;
     size_t start;  /* token of the document that row 0 holds */
     size_t rows;   /* tokens to evaluate; the last one is scored (rows behind it serve nobody) */
-    size_t first;  /* first scored row */
-    size_t scored; /* rows - first: position start + row predicts token start + row + 1 */
+    size_t first;  /* rows from here on are scored: position start + row predicts the next token */
+    size_t scored; /* how many are: rows - first, or fewer where the document has a mask */
 };
 
 /* tokens[n_documents], each >= 2; 2 <= window; 1 <= context_min < window. *out is the caller's to
  * free(), in document order. */
 int ks_windows_cut(const size_t *tokens, size_t n_documents, size_t window, size_t context_min,
                    struct ks_window **out, size_t *n_out, struct ks_error *err);
+
+/* Takes a document's mask into account: masks[document], NULL or one byte a token, 0 where the
+ * token as a target does not count. Rows behind the last one that counts are cut off; windows
+ * without any go. Works in place; returns how many windows are left. */
+size_t ks_windows_mask(struct ks_window *windows, size_t n, const uint8_t *const *masks);
 
 #endif

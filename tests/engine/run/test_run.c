@@ -4,6 +4,8 @@
  */
 #include "tests/testing.h"
 
+#include "engine/model/model.h"
+#include "engine/text/corpus.h"
 #include "tests/engine/run/plans.h"
 
 static void threads_never_move_a_bit(void **state)
@@ -97,6 +99,46 @@ static void counts_are_the_corpus_tokens_minus_one_a_document(void **state)
     assert_int_equal(s->facts->corpora[0].n, s->facts->corpora[1].n);
     assert_true(s->reference.ppl_ref > 1);
     ks_snapshot_release(s);
+}
+
+/* A chat whose assistant alone is scored: as many positions as the corpus marks, in the run and in
+ * every arm, and the same ones whatever the window. */
+static void what_the_assistant_says_can_be_scored_alone(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    size_t n[2];
+    for (int i = 0; i < 2; i++) {
+        struct ks_plan *plan = ks_plan_create(&err);
+        plan->reference =
+            ks_model_open(test_data("../../scenarios/models/scope-6m.f16.gguf"), NULL, NULL, &err);
+        assert_non_null(plan->reference);
+        plan->window = i ? 512 : 64;
+        struct ks_corpus_spec *c = ks_plan_add_corpus(plan, &err);
+        c->kind = KS_CORPUS_CHAT;
+        c->assistant_only = true;
+        c->max_documents = 1;
+        set(&c->name, "chat");
+        c->paths = calloc(1, sizeof *c->paths);
+        c->shown = calloc(1, sizeof *c->shown);
+        c->n_paths = 1;
+        set(&c->paths[0], test_data("../../scenarios/corpora/chat.jsonl"));
+        set(&c->shown[0], "chat.jsonl");
+        struct ks_corpus corpus;
+        const struct ks_tokenizer *t = ks_model_tokenizer(plan->reference, &err);
+        assert_int_equal(ks_corpus_load(c, 1, t, "chatml", NULL, NULL, &corpus, &err), 0);
+        n[i] = 0;
+        for (size_t k = 1; k < corpus.documents[0].n; k++)
+            n[i] += corpus.documents[0].scored[k];
+        assert_true(n[i] > 0 && n[i] < corpus.documents[0].n - 1);
+        ks_corpus_finish(&corpus);
+        const struct ks_snapshot *s = run_to_end(plan);
+        assert_int_equal(s->facts->n, n[i]);
+        assert_int_equal(s->reference.n, n[i]);
+        assert_int_equal(s->tokens, s->facts->to_compute);
+        ks_snapshot_release(s);
+    }
+    assert_int_equal(n[0], n[1]);
 }
 
 /* ------------------------------------------------------------------ steering */
@@ -229,6 +271,7 @@ int main(void)
         cmocka_unit_test(company_never_moves_a_bit),
         cmocka_unit_test(an_arm_without_a_change_is_exactly_zero),
         cmocka_unit_test(counts_are_the_corpus_tokens_minus_one_a_document),
+        cmocka_unit_test(what_the_assistant_says_can_be_scored_alone),
         cmocka_unit_test(a_hook_sees_each_window_in_order_and_drops_at_one),
         cmocka_unit_test(a_stop_keeps_what_was_measured),
         cmocka_unit_test(a_paused_run_waits_and_goes_on),

@@ -71,11 +71,35 @@ static void every_position_scores_once_for_all_small_shapes(void **state)
                 check_cover(tokens, window, c);
 }
 
+/* Two documents cut at 8 with 4 of context: of the first only tokens 3 and 9 count as targets. */
+static void a_mask_leaves_the_targets_that_count(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    struct ks_window *w;
+    size_t n;
+    const uint8_t mask[16] = {[3] = 1, [9] = 1};
+    const uint8_t *masks[] = {mask, NULL};
+    assert_int_equal(ks_windows_cut((size_t[]){16, 5}, 2, 8, 4, &w, &n, &err), 0);
+    assert_int_equal(n, 4);
+    n = ks_windows_mask(w, n, masks);
+    assert_int_equal(n, 3); /* the first document's last window has nothing that counts */
+    assert_int_equal(w[0].rows, 3);
+    assert_int_equal(w[0].scored, 1);
+    assert_int_equal(w[1].start, 4);
+    assert_int_equal(w[1].rows, 5); /* token 9 is the target of row 4, position 8 */
+    assert_int_equal(w[1].scored, 1);
+    assert_int_equal(w[2].document, 1);
+    assert_int_equal(w[2].scored, 4);
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_document_is_one_window),
         cmocka_unit_test(the_position_at_the_cut_is_not_lost),
+        cmocka_unit_test(a_mask_leaves_the_targets_that_count),
         cmocka_unit_test(every_position_scores_once_for_all_small_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
