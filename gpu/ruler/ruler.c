@@ -195,7 +195,7 @@ static int pick(struct work *w, const struct span *s, struct ks_error *err)
         own.reference = s->arm;
         of.reference = w->arm;
     }
-    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_PICK, .constants = {r->top}},
+    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_PICK, .constants = {r->top, lanes(r->gpu)}},
                                .buffers = {own.reference, &r->targets, &r->keys, &r->partials,
                                            w->arm ? &r->picks_arm : &r->picks_ref}};
     int failed = dispatch(&of, &own, ROWS, &d, err);

@@ -18,7 +18,8 @@ void set_target(uint bits, uint column)
     }
 }
 
-// Four columns of a thread, which come in rising order.
+// Four columns of a thread, which come in rising order. Those past the row's end lose against every
+// real one, as an equal one is further down.
 void look(uvec4 bits, uint column)
 {
     uvec4 o = uvec4(order(bits.x), order(bits.y), order(bits.z), order(bits.w));

@@ -2,8 +2,11 @@
 // read again. Twin: ks_gpu_ruler_twin_peaks.
 #version 460
 #extension GL_GOOGLE_include_directive : enable
+#extension GL_KHR_shader_subgroup_basic : enable
+#extension GL_KHR_shader_subgroup_shuffle : enable
 
 layout(constant_id = 0) const uint TOP = 10;
+layout(constant_id = 1) const uint LANES = 8; // that any subgroup has
 
 #include "row.glsl"
 
@@ -16,7 +19,7 @@ layout(std430, binding = 2) readonly buffer Keys { uvec2 keys[]; };
 layout(std430, binding = 3) readonly buffer Partials { uint partials[]; };
 layout(std430, binding = 4) writeonly buffer Picks { uint picks[]; };
 
-shared uvec2 tree[PICKERS];
+shared uvec2 tree[PICKERS / LANES];
 shared uvec2 chosen[TOP];
 shared uint candidates[TOP * GROUP]; // orders; 0 where there is no column
 shared uint all_before;
@@ -25,15 +28,17 @@ shared uint all_flags;
 uvec2 largest(uvec2 mine)
 {
     uint t = gl_LocalInvocationIndex;
-    barrier();
-    tree[t] = mine;
-    for (uint apart = PICKERS / 2u; apart > 0u; apart >>= 1) {
-        barrier();
-        if (t < apart && above(tree[t + apart], tree[t]))
-            tree[t] = tree[t + apart];
+    for (uint apart = 1u; apart < LANES; apart <<= 1) {
+        uvec2 other = subgroupShuffleXor(mine, apart);
+        mine = above(other, mine) ? other : mine;
     }
     barrier();
-    return tree[0];
+    if (t % LANES == 0u)
+        tree[t / LANES] = mine;
+    barrier();
+    for (uint i = 0u; i < PICKERS / LANES; i++)
+        mine = above(tree[i], mine) ? tree[i] : mine;
+    return mine;
 }
 
 uvec2 best_group(uint position, uvec2 below)

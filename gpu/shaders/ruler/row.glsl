@@ -13,7 +13,7 @@ const uint CHUNK = SLICES * SLICE;
 const uint GROUPS = 128u;      // of a chunk
 const uint GROUP_SLICE = 8u;   // columns of a group in a slice
 const uint GROUP = 128u;       // and in all slices
-const uint AT_ONCE = 4u;       // slices that a thread reads before it works on them
+const uint AT_ONCE = 2u;       // slices that a thread reads before it works on them
 const uint PARTIAL = 8u;   // words of a chunk: tallies, then three pairs
 const uint PICK = 12u;     // words of a position before its top columns
 
