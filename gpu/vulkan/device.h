@@ -36,7 +36,8 @@ struct ks_vk_buffer {
     void *mapped; /* coherent, for the buffer's life; or NULL */
 };
 
-/* what: for messages, "a shard of the weight". bytes is rounded up to a multiple of 16. */
+/* what: for messages, "a shard of the weight". bytes is rounded up to a multiple of 16; on the
+ * device it is at most gpu->max_bytes. */
 int ks_vk_buffer_create(struct ks_gpu *gpu, enum ks_vk_use use, VkDeviceSize bytes,
                         const char *what, struct ks_vk_buffer *out, struct ks_error *err);
 void ks_vk_buffer_destroy(struct ks_gpu *gpu, struct ks_vk_buffer *buffer);

@@ -85,6 +85,10 @@ int ks_vk_buffer_create(struct ks_gpu *gpu, enum ks_vk_use use, VkDeviceSize byt
                         const char *what, struct ks_vk_buffer *out, struct ks_error *err)
 {
     struct ks_vk_buffer buffer = {.bytes = (bytes + 15) & ~(VkDeviceSize)15};
+    if (use == KS_VK_ON_DEVICE && buffer.bytes > gpu->max_bytes)
+        return ks_fail(err, KS_UNSUPPORTED, "%s: %llu bytes for %s are more than a binding of %llu",
+                       gpu->info.name, (unsigned long long)bytes, what,
+                       (unsigned long long)gpu->max_bytes);
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
         .size = buffer.bytes,

@@ -50,7 +50,7 @@ static void neither_shards_nor_pieces_nor_company_move_a_bit(void **state)
 {
     (void)state;
     static const enum ks_gpu_layout layouts[] = {KS_GPU_I8, KS_GPU_F32};
-    static const uint64_t cols[] = {576, 192};
+    static const uint64_t cols[] = {288, 192};
     for (int i = 0; i < 2 * KS_GPU_PATHS; i++) {
         enum ks_gpu_path path = (enum ks_gpu_path)(i % KS_GPU_PATHS);
         struct product p = make_product(layouts[i / KS_GPU_PATHS], ROWS, cols[i / KS_GPU_PATHS]);
@@ -75,16 +75,16 @@ static void rows_come_in_any_portions_and_a_tile_is_read_in_any(void **state)
     struct listening l;
     struct ks_error err = {0};
     open_listening(&l, &(struct ks_gpu_testing){.max_binding_bytes = 256 << 10, .staging = true});
-    struct product p = make_product(KS_GPU_I8, ROWS, 576);
+    struct product p = make_product(KS_GPU_I8, ROWS, 288);
     upload(&p, l.gpu);
     float *whole = compute(&p, l.gpu, KS_GPU_MANY, p.x, MOST);
     ks_gpu_weight_destroy(p.w);
-    p.w = ks_gpu_weight_create(l.gpu, p.layout, ROWS, 576, &err);
+    p.w = ks_gpu_weight_create(l.gpu, p.layout, ROWS, 288, &err);
     assert_non_null(p.w);
     for (uint64_t from = 0, n = 1; from < ROWS;
          from += n, n = from + 300 < ROWS ? 300 : ROWS - from) {
-        const void *parts[KS_GPU_MAX_PARTS] = {p.parts[0] + from * 576,
-                                               p.parts[1] + from * 576 / 32 * 2};
+        const void *parts[KS_GPU_MAX_PARTS] = {p.parts[0] + from * 288,
+                                               p.parts[1] + from * 288 / 32 * 2};
         assert_int_equal(ks_gpu_weight_append(p.w, n, parts, &err), 0);
     }
     struct ks_gpu_tile *tile = ks_gpu_tile_create(l.gpu, MOST, ROWS, &err);
@@ -133,7 +133,8 @@ static void what_does_not_fit_the_device_is_refused_with_words(void **state)
     (void)state;
     struct listening l;
     struct ks_error err = {0};
-    open_listening(&l, &(struct ks_gpu_testing){.max_binding_bytes = 256 << 10});
+    open_listening(&l,
+                   &(struct ks_gpu_testing){.max_binding_bytes = 256 << 10, .no_self_test = true});
     assert_null(ks_gpu_weight_create(l.gpu, KS_GPU_F32, 10, 1024, &err));
     assert_int_equal(err.code, KS_UNSUPPORTED);
     assert_non_null(strstr(err.text, "1024 columns"));
@@ -146,6 +147,14 @@ static void what_does_not_fit_the_device_is_refused_with_words(void **state)
     assert_null(ks_gpu_tile_create(l.gpu, 1, 1025, &err));
     assert_int_equal(err.code, KS_UNSUPPORTED);
     assert_non_null(strstr(err.text, "1025 logits"));
+    struct product p = make_product(KS_GPU_I8, 8, 1024);
+    upload(&p, l.gpu);
+    struct ks_gpu_tile *tile = ks_gpu_tile_create(l.gpu, 65, 8, &err);
+    assert_int_equal(ks_gpu_matmul(p.w, KS_GPU_FEW, p.x, 65, tile, &err), -1);
+    assert_int_equal(err.code, KS_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "activations"));
+    ks_gpu_tile_destroy(tile);
+    free_product(&p);
     close_listening(&l);
 }
 
