@@ -20,6 +20,15 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Bindings 0 .. KS_GPU_MAX_PARTS - 1. */
+static void bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shard)
+{
+    for (int i = 0; i < KS_GPU_MAX_PARTS; i++)
+        d->buffers[i] = shard->parts[i].buffer ? &shard->parts[i] : NULL;
+}
+
+#define MOST_GROUPS 65535 /* of a dispatch, in each direction */
+
 /* ------------------------------------------------------------------ few positions */
 
 #define FEW_THREADS 256
@@ -70,37 +79,41 @@ static struct ks_vk_pipeline_key few_key(const struct ks_gpu_weight *w, uint32_t
     };
 }
 
-/* Up to four positions from p on, against one shard. */
+/* Rows of a dispatch: whole work-groups within the budget. */
+static uint64_t few_step(const struct ks_gpu *gpu, double row_cost, uint32_t rows_of_group)
+{
+    uint64_t groups = (uint64_t)(gpu->flops_per_submit / row_cost) / rows_of_group;
+    return (groups == 0 ? 1 : least(groups, MOST_GROUPS)) * rows_of_group;
+}
+
+/* Up to four positions from `from` on, against one shard. */
 static int few_of_shard(struct product *p, const struct ks_gpu_shard *shard, size_t from,
                         struct ks_error *err)
 {
     size_t here = least(4, p->m - from);
     uint32_t width = here > 2 ? 4 : (uint32_t)here;
-    struct ks_vk_dispatch d = {.key = few_key(p->w, width)};
-    for (int i = 0; i < KS_GPU_MAX_PARTS; i++)
-        d.buffers[i] = shard->parts[i].buffer ? &shard->parts[i] : NULL;
+    struct few_where where = {
+        .x_first = (uint32_t)from,
+        .positions = (uint32_t)here,
+        .y_first = (uint32_t)(from % p->y->per_segment),
+        .stride = (uint32_t)p->y->stride,
+    };
+    struct ks_vk_dispatch d = {.key = few_key(p->w, width),
+                               .push = &where,
+                               .push_bytes = sizeof where,
+                               .groups = {0, 1, 1}};
+    bind_parts(&d, shard);
     d.buffers[3] = &p->gpu->x;
     d.buffers[4] = &p->y->segments[from / p->y->per_segment];
     uint32_t rows_of_group = FEW_THREADS / d.key.constants[1] * d.key.constants[4];
     double row_cost = FEW_COST * width * (double)p->w->cols;
-    uint64_t step = (uint64_t)(p->gpu->flops_per_submit / row_cost) / rows_of_group;
-    step = (step == 0 ? 1 : least(step, 65535)) * rows_of_group;
+    uint64_t step = few_step(p->gpu, row_cost, rows_of_group);
     for (uint64_t r = 0; r < shard->rows; r += step) {
-        uint64_t rows = least(step, shard->rows - r);
-        struct few_where where = {
-            .first = (uint32_t)r,
-            .rows = (uint32_t)rows,
-            .x_first = (uint32_t)from,
-            .positions = (uint32_t)here,
-            .y_first = (uint32_t)(from % p->y->per_segment),
-            .y_column = (uint32_t)(shard->first + r),
-            .stride = (uint32_t)p->y->stride,
-        };
-        d.push = &where;
-        d.push_bytes = sizeof where;
-        d.groups[0] = (uint32_t)((rows + rows_of_group - 1) / rows_of_group);
-        d.groups[1] = d.groups[2] = 1;
-        d.flops = row_cost * (double)rows;
+        where.first = (uint32_t)r;
+        where.rows = (uint32_t)least(step, shard->rows - r);
+        where.y_column = (uint32_t)(shard->first + r);
+        d.groups[0] = (where.rows + rows_of_group - 1) / rows_of_group;
+        d.flops = row_cost * where.rows;
         if (ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
             return -1;
     }
@@ -161,8 +174,7 @@ static int decode(struct product *p, const struct piece *piece, struct ks_error 
         .groups = {where.width / DECODE_SIDE, (cols + DECODE_SIDE - 1) / DECODE_SIDE, 1},
         .flops = FEW_COST * (double)where.width * cols,
     };
-    for (int i = 0; i < KS_GPU_MAX_PARTS; i++)
-        d.buffers[i] = piece->shard->parts[i].buffer ? &piece->shard->parts[i] : NULL;
+    bind_parts(&d, piece->shard);
     d.buffers[3] = &p->gpu->scratch;
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
@@ -180,26 +192,25 @@ static int multiply(struct product *p, const struct piece *piece, uint32_t x_wid
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_MANY},
         .buffers = {&p->gpu->turned, &p->gpu->scratch, &p->y->segments[segment]},
+        .groups = {(uint32_t)tall / KS_GPU_TALL, 1, 1},
     };
+    struct many_where where = {
+        .x_width = x_width,
+        .x_first = (uint32_t)x_first,
+        .width = (uint32_t)piece->width,
+        .stride = (uint32_t)p->y->stride,
+        .cols = (uint32_t)p->w->cols,
+    };
+    d.push = &where;
+    d.push_bytes = sizeof where;
     double row_flops = 2 * (double)tall * (double)p->w->cols;
     uint64_t step = (uint64_t)(p->gpu->flops_per_submit / row_flops) / KS_GPU_WIDE;
-    step = (step == 0 ? 1 : step) * KS_GPU_WIDE;
+    step = (step == 0 ? 1 : least(step, MOST_GROUPS)) * KS_GPU_WIDE;
     for (uint64_t r = 0; r < piece->width; r += step) {
         uint64_t rows = least(step, piece->width - r);
-        struct many_where where = {
-            .x_width = x_width,
-            .x_first = (uint32_t)x_first,
-            .width = (uint32_t)piece->width,
-            .w_first = (uint32_t)r,
-            .stride = (uint32_t)p->y->stride,
-            .y_column = (uint32_t)(piece->shard->first + piece->first + r),
-            .cols = (uint32_t)p->w->cols,
-        };
-        d.push = &where;
-        d.push_bytes = sizeof where;
-        d.groups[0] = (uint32_t)tall / KS_GPU_TALL;
+        where.w_first = (uint32_t)r;
+        where.y_column = (uint32_t)(piece->shard->first + piece->first + r);
         d.groups[1] = (uint32_t)(rows / KS_GPU_WIDE);
-        d.groups[2] = 1;
         d.flops = row_flops * (double)rows;
         if (ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
             return -1;

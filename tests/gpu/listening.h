@@ -1,6 +1,7 @@
 /*
  * A device for tests: lavapipe (or what KS_TEST_GPU names) with the validation layers listening.
  * Every message of theirs fails the test that caused it; those at closing, leaks among them, too.
+ * KS_TEST_GPU_DEAF is for machines with a device and without the layers.
  */
 #ifndef KS_TESTS_GPU_LISTENING_H
 #define KS_TESTS_GPU_LISTENING_H
@@ -55,7 +56,7 @@ static inline void try_listening(struct listening *l, const struct ks_gpu_testin
     if (!testing.cache_folder)
         testing.cache_folder = "";
     *l = (struct listening){0};
-    testing.message = heard;
+    testing.message = getenv("KS_TEST_GPU_DEAF") ? NULL : heard;
     testing.ctx = l;
     l->gpu = ks_gpu_open_testing(test_device(), &testing, err);
     pin_libraries();
