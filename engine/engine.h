@@ -42,8 +42,8 @@ struct ks_model *ks_model_ref(struct ks_model *m);
 void ks_model_unref(struct ks_model *m); /* accepts NULL */
 
 /*
- * A model's file stays mapped. If it shrinks, or its disk fails, while it is read, the reader gets a
- * SIGBUS; only the owner of the process can catch that. This is for its handler: the path of the
+ * A model's file stays mapped. If it shrinks, or its disk fails, while it is read, the reader gets
+ * a SIGBUS; only the owner of the process can catch that. This is for its handler: the path of the
  * file whose mapping holds the address, NULL if none does. Async-signal-safe.
  */
 const char *ks_model_file_at(const void *address);
@@ -400,7 +400,6 @@ struct ks_machine {
     const char *isa;         /* what would be used */
     const char *isas[8];     /* built in and running here */
     const char *isas_not[8]; /* built in, not running here */
-    char gpu[256];           /* why there is none, or what would be used */
 };
 int ks_machine_probe(struct ks_machine *out, struct ks_error *err);
 

@@ -6,7 +6,6 @@
 #include "engine/engine.h"
 #include "engine/kernels/cpu.h"
 #include "engine/run/machine.h"
-#include "gpu/gpu.h"
 
 static void cpu_name(char *name, size_t size)
 {
@@ -66,16 +65,6 @@ uint64_t ks_machine_memory_available(void)
     return available;
 }
 
-static void describe_gpu(char *text, size_t size)
-{
-    struct ks_gpu_info info;
-    struct ks_error why;
-    if (ks_gpu_pick(NULL, &info, &why) != 0)
-        snprintf(text, size, "%.*s", (int)size - 1, why.text);
-    else
-        snprintf(text, size, "%.120s, %.120s", info.name, info.driver);
-}
-
 int ks_machine_probe(struct ks_machine *out, struct ks_error *err)
 {
     static const enum ks_isa all[] = {KS_ISA_SCALAR, KS_ISA_AVX2, KS_ISA_AVX512, KS_ISA_NEON};
@@ -95,6 +84,5 @@ int ks_machine_probe(struct ks_machine *out, struct ks_error *err)
         else
             out->isas_not[not ++] = ks_isa_name(all[i]);
     }
-    describe_gpu(out->gpu, sizeof out->gpu);
     return 0;
 }

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "tui/cli/cli.h"
+#include "tui/cli/devices.h"
 
 static void join(char *text, size_t size, const char *const *words, size_t n)
 {
@@ -50,7 +50,7 @@ static void print_text(const struct ks_machine *m, const struct terminal *t)
     printf("           run here: %s; not here: %s\n", paths, *not ? not : "none");
     printf("memory     %.1f GB, %.1f GB of it available\n", (double)m->memory_bytes / 1e9,
            (double)m->memory_available_bytes / 1e9);
-    printf("head       on the cpu: %s\n", m->gpu);
+    cli_print_devices();
     printf("terminal   ");
     if (t->out) {
         cli_put(stdout, t->type ? t->type : "no TERM", 0);
@@ -75,13 +75,13 @@ static json_t *list_json(const char *const *words, size_t n)
 static int print_json(const struct ks_machine *m, const struct terminal *t)
 {
     json_t *o = json_pack(
-        "{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:I, s:I, s:s, s:{s:b, s:s?, s:i, s:i, s:s}, s:s}",
+        "{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:I, s:I, s:o, s:{s:b, s:s?, s:i, s:i, s:s}, s:s}",
         "version", KS_VERSION, "cpu", m->cpu, "cpus", m->cpus, "threads", m->threads, "isa", m->isa,
         "isas", list_json(m->isas, 8), "isas_not", list_json(m->isas_not, 8), "memory_bytes",
         (json_int_t)m->memory_bytes, "memory_available_bytes",
-        (json_int_t)m->memory_available_bytes, "gpu", m->gpu, "terminal", "output", (int)t->out,
-        "type", t->type, "columns", t->columns, "lines", t->lines, "codeset", t->codeset,
-        "scenarios", cli_data_folder());
+        (json_int_t)m->memory_available_bytes, "gpu", cli_devices_json(), "terminal", "output",
+        (int)t->out, "type", t->type, "columns", t->columns, "lines", t->lines, "codeset",
+        t->codeset, "scenarios", cli_data_folder());
     if (!o)
         return cli_json_failed("this machine");
     json_dumpf(o, stdout, JSON_INDENT(1));
