@@ -78,9 +78,6 @@ int ks_gpu_list(struct ks_gpu_info **devices, size_t *n, struct ks_error *err);
 int ks_gpu_choose(const struct ks_gpu_info *devices, size_t n, const char *which, size_t *index,
                   struct ks_error *err);
 
-/* Lists and chooses without opening: what ks_gpu_open would take. */
-int ks_gpu_pick(const char *which, struct ks_gpu_info *info, struct ks_error *err);
-
 /* Lists, chooses, opens, and lets the device prove itself on a small product (ks_gpu_self_test). */
 struct ks_gpu *ks_gpu_open(const char *which, struct ks_error *err);
 void ks_gpu_close(struct ks_gpu *gpu);

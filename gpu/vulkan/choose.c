@@ -90,16 +90,3 @@ int ks_gpu_choose(const struct ks_gpu_info *devices, size_t n, const char *which
     *index = found;
     return 0;
 }
-
-int ks_gpu_pick(const char *which, struct ks_gpu_info *info, struct ks_error *err)
-{
-    struct ks_gpu_info *devices;
-    size_t n, index;
-    if (ks_gpu_list(&devices, &n, err) != 0)
-        return -1;
-    int failed = ks_gpu_choose(devices, n, which, &index, err);
-    if (!failed)
-        *info = devices[index];
-    free(devices);
-    return failed;
-}
