@@ -63,3 +63,11 @@ int ks_fail_prefix(struct ks_error *err, const char *format, ...)
     append(err, n < 0 ? 0 : (size_t)n, old.text);
     return -1;
 }
+
+int ks_fail_advice(struct ks_error *err, const char *advice)
+{
+    size_t at = strlen(err->text);
+    int n = snprintf(err->text + at, sizeof err->text - at, "; %s", advice);
+    complete(err, at + (n < 0 ? 0 : (size_t)n));
+    return -1;
+}

@@ -47,4 +47,7 @@ int ks_fail_memory(struct ks_error *err, unsigned long long bytes, const char *w
 int ks_fail_prefix(struct ks_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3), nonnull(1, 2)));
 
+/* Puts "; advice" behind the text, for a caller who knows what to do about it. Returns -1. */
+int ks_fail_advice(struct ks_error *err, const char *advice);
+
 #endif

@@ -46,11 +46,12 @@ static int list_tensors(struct ks_model *m, struct ks_error *err)
 /* Whether the model can be computed: its hyperparameters, and every tensor by role and shape. */
 static int check(struct ks_model *m, struct ks_error *err)
 {
-    if (ks_hparams_read(m->gguf, m->shown, &m->hparams, err))
-        return -1;
     struct ks_net net;
-    if (ks_net_bind(&net, m, m->tensors, 1, err))
-        return -1;
+    if (ks_hparams_read(m->gguf, m->shown, &m->hparams, err) ||
+        ks_net_bind(&net, m, m->tensors, 1, err))
+        return err->code == KS_BAD_INPUT
+                   ? ks_fail_advice(err, "download the file again, or convert the model again")
+                   : -1;
     ks_net_finish(&net);
     return 0;
 }

@@ -34,6 +34,16 @@ static void puts_the_callers_place_in_front(void **state)
     assert_string_equal(err.text, "m.gguf: type Q9 is not known");
 }
 
+static void puts_advice_behind(void **state)
+{
+    (void)state;
+    struct ks_error err = {0};
+    ks_fail(&err, KS_BAD_INPUT, "x.gguf: key a is missing");
+    assert_int_equal(ks_fail_advice(&err, "convert the model again"), -1);
+    assert_string_equal(err.text, "x.gguf: key a is missing; convert the model again");
+    assert_int_equal(err.code, KS_BAD_INPUT);
+}
+
 static void cuts_long_text_and_shows_it(void **state)
 {
     (void)state;
@@ -54,6 +64,7 @@ int main(void)
         cmocka_unit_test(fills_code_and_text),
         cmocka_unit_test(tells_what_the_system_said),
         cmocka_unit_test(puts_the_callers_place_in_front),
+        cmocka_unit_test(puts_advice_behind),
         cmocka_unit_test(cuts_long_text_and_shows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,8 @@ static void messages_use_the_name_shown(void **state)
     struct ks_error err;
     const char *path = edited(sample_path("llama-tied", "gguf"), edits);
     assert_null(ks_model_open(path, "models/mine.gguf", NULL, &err));
-    assert_string_equal(err.text, "models/mine.gguf: metadata key llama.block_count is missing");
+    assert_string_equal(err.text, "models/mine.gguf: metadata key llama.block_count is missing; "
+                                  "download the file again, or convert the model again");
     edit_finish();
 }
 
