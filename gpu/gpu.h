@@ -84,6 +84,19 @@ void ks_gpu_close(struct ks_gpu *gpu);
 const struct ks_gpu_info *ks_gpu_info(const struct ks_gpu *gpu); /* lives as long as gpu */
 bool ks_gpu_lost(const struct ks_gpu *gpu);
 
+/*
+ * What the device gives at most, measured now (about two seconds, warmed, medians of 20) by shaders
+ * over so many bytes of its memory, or as many as a binding takes.
+ */
+struct ks_gpu_limits {
+    double copy_bytes_s; /* read and written, together */
+    double read_bytes_s;
+    double dispatch_s; /* of one that does nothing, behind a barrier */
+    double submit_s;   /* of one such, from the host and back */
+};
+int ks_gpu_measure(struct ks_gpu *gpu, uint64_t bytes, struct ks_gpu_limits *out,
+                   struct ks_error *err);
+
 /* ------------------------------------------------------------------ weights */
 
 /*
@@ -169,11 +182,6 @@ int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x
  */
 int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                         struct ks_gpu_tile *y, unsigned times, struct ks_error *err);
-/* Copies a tile to another of the same device, shape and positions by a shader, over and over: what
- * reading and writing can be at best. */
-int ks_gpu_tile_copy(const struct ks_gpu_tile *from, struct ks_gpu_tile *to, unsigned times,
-                     struct ks_error *err);
-uint64_t ks_gpu_tile_bytes(const struct ks_gpu_tile *tile); /* with its padding */
 
 /* out(n, rows) = positions first .. first + n - 1 of the tile. */
 int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *out,

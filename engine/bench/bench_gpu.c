@@ -2,8 +2,8 @@
  * Products on a GPU: what the output head costs there, per path, type and number of positions.
  *
  * Products are recorded one behind the other and waited for once, by reading a row of the last, so
- * that a line tells what the device does and not what submitting and waiting cost. The shader copy
- * is the limit of those that read.
+ * that a line tells what the device does and not what submitting and waiting cost. The ruler's
+ * answers are waited for at each call, as a run does.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,15 @@
 #define WARM_UP_NS  200000000
 #define ROUNDS      20
 #define DIFFERENT   64 /* rows that are quantized; the matrix repeats them */
-#define BATCH_FLOPS 2e11
+#define BATCH_FLOPS 8e11
+#define LIMIT_BYTES ((uint64_t)512 << 20)
+#define TOP         10
+
+struct device {
+    struct bench *bench;
+    struct ks_gpu *gpu;
+    struct ks_gpu_limits limits;
+};
 
 struct product {
     struct ks_gpu_weight *weight;
@@ -31,8 +39,9 @@ struct product {
     int calls;
 };
 
-static int run_calls(struct product *p, struct ks_error *err)
+static int run_products(void *ctx, struct ks_error *err)
 {
+    struct product *p = ctx;
     if (ks_gpu_matmul_again(p->weight, p->path, p->x, p->m, p->tile, (unsigned)p->calls, err))
         return -1;
     return ks_gpu_tile_read(p->tile, 0, 1, p->row, err);
@@ -44,20 +53,21 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of the rounds, in seconds a call. */
-static int time_calls(struct product *p, double *seconds, struct ks_error *err)
+/* The median of the rounds, in seconds. */
+static int time_rounds(int (*run)(void *ctx, struct ks_error *err), void *ctx, double *seconds,
+                       struct ks_error *err)
 {
     double took[ROUNDS];
     int64_t begin = ks_clock_ns();
     do {
-        if (run_calls(p, err))
+        if (run(ctx, err))
             return -1;
     } while (ks_clock_ns() - begin < WARM_UP_NS);
     for (int i = 0; i < ROUNDS; i++) {
         begin = ks_clock_ns();
-        if (run_calls(p, err))
+        if (run(ctx, err))
             return -1;
-        took[i] = (double)(ks_clock_ns() - begin) * 1e-9 / p->calls;
+        took[i] = (double)(ks_clock_ns() - begin) * 1e-9;
     }
     qsort(took, ROUNDS, sizeof *took, by_size);
     *seconds = took[ROUNDS / 2];
@@ -87,8 +97,21 @@ static int make_matrix(struct ks_matrix *m, enum ks_type type, size_t rows, size
     return 0;
 }
 
-static void tell(const struct bench *b, const struct ks_matrix *w, const struct product *p,
-                 double seconds, double copy)
+static int tell_limits(struct device *d, struct ks_error *err)
+{
+    if (ks_gpu_measure(d->gpu, LIMIT_BYTES, &d->limits, err))
+        return -1;
+    const struct ks_gpu_limits *l = &d->limits;
+    ks_bench_line(d->bench, "gpu", "copy by a shader", l->copy_bytes_s * 1e-9, "GB/s", NAN, NULL);
+    ks_bench_line(d->bench, "gpu", "read by a shader", l->read_bytes_s * 1e-9, "GB/s", NAN, NULL);
+    ks_bench_line(d->bench, "gpu", "dispatch of nothing", l->dispatch_s * 1e6, "us", NAN, NULL);
+    ks_bench_line(d->bench, "gpu", "  submitted and waited for", l->submit_s * 1e6, "us", NAN,
+                  NULL);
+    return 0;
+}
+
+static void tell(const struct device *d, const struct ks_matrix *w, const struct product *p,
+                 double seconds)
 {
     char name[128];
     uint64_t row_bytes = 0;
@@ -96,62 +119,17 @@ static void tell(const struct bench *b, const struct ks_matrix *w, const struct 
     snprintf(name, sizeof name, "%s %zu x %llu x %llu, %s", ks_type_info(w->type)->name, p->m,
              (unsigned long long)w->cols, (unsigned long long)w->rows, ks_gpu_path_name(p->path));
     double flops = 2.0 * (double)p->m * (double)w->rows * (double)w->cols;
-    ks_bench_line(b, "gpu", name, seconds * 1e6, "us", NAN, NULL);
+    ks_bench_line(d->bench, "gpu", name, seconds * 1e6, "us", NAN, NULL);
     if (p->path == KS_GPU_FEW)
-        ks_bench_line(b, "gpu", "  weight read", (double)(row_bytes * w->rows) / seconds * 1e-9,
-                      "GB/s", copy * 1e-9, "copy");
+        ks_bench_line(d->bench, "gpu", "  weight read",
+                      (double)(row_bytes * w->rows) / seconds * 1e-9, "GB/s",
+                      d->limits.copy_bytes_s * 1e-9, "copy");
     else
-        ks_bench_line(b, "gpu", "  product", flops / seconds * 1e-12, "TFLOP/s", NAN, NULL);
+        ks_bench_line(d->bench, "gpu", "  product", flops / seconds * 1e-12, "TFLOP/s", NAN, NULL);
 }
 
-struct copy {
-    struct ks_gpu_tile *from, *to;
-    float *row;
-};
-
-#define COPY_ROWS      151936
-#define COPY_POSITIONS 512
-#define COPIES         20
-
-static int run_copies(struct copy *c, struct ks_error *err)
-{
-    if (ks_gpu_tile_copy(c->from, c->to, COPIES, err))
-        return -1;
-    return ks_gpu_tile_read(c->to, 0, 1, c->row, err);
-}
-
-/* Bytes a second, read and written, of a shader that does nothing else. */
-static int time_copies(struct copy *c, double *rate, struct ks_error *err)
-{
-    double took[ROUNDS];
-    for (int i = -ROUNDS; i < ROUNDS; i++) { /* the first half warms up */
-        int64_t begin = ks_clock_ns();
-        if (run_copies(c, err))
-            return -1;
-        if (i >= 0)
-            took[i] = (double)(ks_clock_ns() - begin) * 1e-9 / COPIES;
-    }
-    qsort(took, ROUNDS, sizeof *took, by_size);
-    *rate = 2.0 * (double)ks_gpu_tile_bytes(c->from) / took[ROUNDS / 2];
-    return 0;
-}
-
-static int bench_copy(struct bench *b, struct ks_gpu *gpu, double *rate, struct ks_error *err)
-{
-    struct copy c = {.from = ks_gpu_tile_create(gpu, COPY_POSITIONS, COPY_ROWS, err)};
-    c.to = c.from ? ks_gpu_tile_create(gpu, COPY_POSITIONS, COPY_ROWS, err) : NULL;
-    c.row = c.to ? ks_bench_floats(COPY_ROWS, err) : NULL;
-    int failed = !c.row || time_copies(&c, rate, err);
-    if (!failed)
-        ks_bench_line(b, "gpu", "copy by a shader", *rate * 1e-9, "GB/s", NAN, NULL);
-    free(c.row);
-    ks_gpu_tile_destroy(c.to);
-    ks_gpu_tile_destroy(c.from);
-    return failed ? -1 : 0;
-}
-
-static int bench_product(struct bench *b, struct ks_gpu *gpu, const struct ks_matrix *w,
-                         struct ks_gpu_weight *weight, size_t m, double copy, struct ks_error *err)
+static int bench_product(struct device *d, const struct ks_matrix *w, struct ks_gpu_weight *weight,
+                         size_t m, struct ks_error *err)
 {
     struct product p = {.weight = weight, .path = m <= 8 ? KS_GPU_FEW : KS_GPU_MANY, .m = m};
     double flops = 2.0 * (double)m * (double)w->rows * (double)w->cols, seconds;
@@ -159,18 +137,100 @@ static int bench_product(struct bench *b, struct ks_gpu *gpu, const struct ks_ma
     float *x = ks_bench_floats(m * w->cols, err);
     p.x = x;
     p.row = x ? ks_bench_floats(w->rows, err) : NULL;
-    p.tile = p.row ? ks_gpu_tile_create(gpu, m, w->rows, err) : NULL;
-    int failed = !p.tile || time_calls(&p, &seconds, err);
+    p.tile = p.row ? ks_gpu_tile_create(d->gpu, m, w->rows, err) : NULL;
+    int failed = !p.tile || time_rounds(run_products, &p, &seconds, err);
     if (!failed)
-        tell(b, w, &p, seconds, copy);
+        tell(d, w, &p, seconds / p.calls);
     ks_gpu_tile_destroy(p.tile);
     free(p.row);
     free(x);
     return failed ? -1 : 0;
 }
 
-static int bench_weight(struct bench *b, struct ks_gpu *gpu, enum ks_type type, size_t rows,
-                        size_t cols, double copy, struct ks_error *err)
+/* ------------------------------------------------------------------ the ruler */
+
+/* A window of a run: two heads, and the sums over what they make. */
+struct window {
+    struct ks_gpu_weight *weight;
+    struct ks_gpu_ruler *ruler;
+    struct ks_gpu_tile *reference, *arm;
+    float *x[2]; /* of the reference and of the arm */
+    uint32_t *targets;
+    struct ks_gpu_reference_row *reference_rows;
+    struct ks_gpu_arm_row *arm_rows;
+    bool heads;
+};
+
+#define POSITIONS KS_GPU_MAX_POSITIONS
+
+static int run_window(void *ctx, struct ks_error *err)
+{
+    struct window *w = ctx;
+    if (w->heads && (ks_gpu_matmul(w->weight, KS_GPU_MANY, w->x[0], POSITIONS, w->reference, err) ||
+                     ks_gpu_matmul(w->weight, KS_GPU_MANY, w->x[1], POSITIONS, w->arm, err)))
+        return -1;
+    if (ks_gpu_ruler_reference(w->ruler, w->reference, w->targets, POSITIONS, w->reference_rows,
+                               err))
+        return -1;
+    return ks_gpu_ruler_arm(w->ruler, w->arm, POSITIONS, w->arm_rows, err);
+}
+
+static int window_init(struct window *w, struct ks_gpu *gpu, uint64_t rows, uint64_t cols,
+                       struct ks_error *err)
+{
+    w->targets = calloc(POSITIONS, sizeof *w->targets);
+    w->reference_rows = calloc(POSITIONS, sizeof *w->reference_rows);
+    w->arm_rows = calloc(POSITIONS, sizeof *w->arm_rows);
+    if (!w->targets || !w->reference_rows || !w->arm_rows)
+        return ks_fail_memory(err, POSITIONS * sizeof *w->arm_rows, "the benchmark's sums");
+    for (int i = 0; i < 2; i++)
+        if (!(w->x[i] = ks_bench_floats(POSITIONS * cols, err)))
+            return -1;
+    for (size_t i = 0; i < POSITIONS * cols; i++) /* as close as a good quantization is */
+        w->x[1][i] += 0.01f * w->x[0][(i + 1) % (POSITIONS * cols)];
+    w->ruler = ks_gpu_ruler_create(gpu, POSITIONS, rows, TOP, err);
+    w->reference = w->ruler ? ks_gpu_tile_create(gpu, POSITIONS, rows, err) : NULL;
+    w->arm = w->reference ? ks_gpu_tile_create(gpu, POSITIONS, rows, err) : NULL;
+    return w->arm ? 0 : -1;
+}
+
+static void window_finish(struct window *w)
+{
+    ks_gpu_tile_destroy(w->arm);
+    ks_gpu_tile_destroy(w->reference);
+    ks_gpu_ruler_destroy(w->ruler);
+    for (int i = 0; i < 2; i++)
+        free(w->x[i]);
+    free(w->targets);
+    free(w->reference_rows);
+    free(w->arm_rows);
+}
+
+static int bench_window(struct device *d, const struct ks_matrix *m, struct ks_gpu_weight *weight,
+                        struct ks_error *err)
+{
+    struct window w = {.weight = weight, .heads = true};
+    double both, sums;
+    int failed =
+        window_init(&w, d->gpu, m->rows, m->cols, err) || time_rounds(run_window, &w, &both, err);
+    w.heads = false; /* over the logits that are there now */
+    failed = failed || time_rounds(run_window, &w, &sums, err);
+    if (!failed) {
+        char name[128];
+        double once = 2.0 * sizeof(float) * POSITIONS * (double)m->rows;
+        snprintf(name, sizeof name, "ruler, %d x %llu, reference and arm", POSITIONS,
+                 (unsigned long long)m->rows);
+        ks_bench_line(d->bench, "gpu", name, sums * 1e6, "us", NAN, NULL);
+        ks_bench_line(d->bench, "gpu", "  logits, each once", once / sums * 1e-9, "GB/s",
+                      d->limits.read_bytes_s * 1e-9, "read");
+        ks_bench_line(d->bench, "gpu", "  with both heads", both * 1e6, "us", NAN, NULL);
+    }
+    window_finish(&w);
+    return failed ? -1 : 0;
+}
+
+static int bench_weight(struct device *d, enum ks_type type, size_t rows, size_t cols,
+                        struct ks_error *err)
 {
     static const size_t positions[] = {1, 2, 4, 8, 64, 512};
     struct ks_matrix w;
@@ -178,10 +238,12 @@ static int bench_weight(struct bench *b, struct ks_gpu *gpu, enum ks_type type, 
         return -1;
     uint64_t row_bytes = 0;
     ks_type_row_bytes(type, cols, &row_bytes);
-    struct ks_gpu_weight *weight = ks_head_upload(gpu, &w, rows * row_bytes, "benchmark", err);
+    struct ks_gpu_weight *weight = ks_head_upload(d->gpu, &w, rows * row_bytes, "benchmark", err);
     int failed = weight == NULL;
     for (size_t i = 0; i < sizeof positions / sizeof *positions && !failed; i++)
-        failed = bench_product(b, gpu, &w, weight, positions[i], copy, err);
+        failed = bench_product(d, &w, weight, positions[i], err);
+    if (!failed && type == KS_Q8_0)
+        failed = bench_window(d, &w, weight, err);
     ks_gpu_weight_destroy(weight);
     free((void *)(uintptr_t)w.data);
     return failed ? -1 : 0;
@@ -196,13 +258,12 @@ int ks_bench_gpu(struct bench *b, struct ks_error *err)
         {KS_Q8_0, 49152, 576},   {KS_Q8_0, 151936, 1024}, {KS_Q4_0, 151936, 1024},
         {KS_Q4_K, 151936, 1024}, {KS_Q6_K, 151936, 1024}, {KS_F16, 151936, 1024},
     };
-    struct ks_gpu *gpu = ks_gpu_open(b->device, err);
-    if (!gpu) /* a machine without a GPU has no such lines, unless they were asked for */
+    struct device d = {.bench = b, .gpu = ks_gpu_open(b->device, err)};
+    if (!d.gpu) /* a machine without a GPU has no such lines, unless they were asked for */
         return b->only || b->device ? -1 : 0;
-    double copy = NAN;
-    int failed = bench_copy(b, gpu, &copy, err);
+    int failed = tell_limits(&d, err);
     for (size_t i = 0; i < sizeof heads / sizeof *heads && !failed; i++)
-        failed = bench_weight(b, gpu, heads[i].type, heads[i].rows, heads[i].cols, copy, err);
-    ks_gpu_close(gpu);
+        failed = bench_weight(&d, heads[i].type, heads[i].rows, heads[i].cols, err);
+    ks_gpu_close(d.gpu);
     return failed;
 }

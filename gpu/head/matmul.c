@@ -41,12 +41,13 @@ struct few_where {
     uint32_t first, rows, x_first, positions, y_first, y_column, stride;
 };
 
-/* Of a lane. A software device gains nothing by more, and compiles longer. */
-static uint32_t rows_of_lane(const struct ks_gpu *gpu)
+/* Of a lane: what is read of x serves them all, and one position is soon read. A software device
+ * gains nothing by more, and compiles longer. */
+static uint32_t rows_of_lane(const struct ks_gpu *gpu, uint32_t positions)
 {
     if (gpu->testing.rows_of_lane)
         return gpu->testing.rows_of_lane;
-    return gpu->info.kind == KS_GPU_KIND_CPU ? 1 : 2;
+    return gpu->info.kind == KS_GPU_KIND_CPU || positions == 1 ? 1 : 2;
 }
 
 /* The most lanes up to 16 that share a row evenly and stay within any subgroup. */
@@ -68,14 +69,21 @@ static uint32_t slab_of(uint64_t cols, uint32_t lanes, uint32_t most)
     return slab * lanes;
 }
 
+/* Units whose reads a lane starts before it needs them. */
+static uint32_t ahead_of(const struct ks_gpu *gpu, uint32_t turns, uint32_t positions)
+{
+    return gpu->info.kind != KS_GPU_KIND_CPU && positions == 1 && turns % 2 == 0 ? 2 : 1;
+}
+
 static struct ks_vk_pipeline_key few_key(const struct ks_gpu_weight *w, uint32_t positions)
 {
     uint32_t lanes = lanes_of(w->gpu, w->cols);
+    uint32_t slab = slab_of(w->cols, lanes, SLAB_VEC4S / 4 / positions);
     return (struct ks_vk_pipeline_key){
         .shader = KS_VK_FEW,
         .layout = w->layout,
-        .constants = {(uint32_t)w->cols, lanes, positions,
-                      slab_of(w->cols, lanes, SLAB_VEC4S / 4 / positions), rows_of_lane(w->gpu)},
+        .constants = {(uint32_t)w->cols, lanes, positions, slab, rows_of_lane(w->gpu, positions),
+                      ahead_of(w->gpu, slab / lanes, positions)},
     };
 }
 
@@ -135,12 +143,12 @@ static int few(struct product *p, struct ks_error *err)
 #define DECODE_SIDE 64
 
 struct turn_where {
-    uint32_t positions, cols, width;
+    uint32_t positions, cols;
 };
 
 static int turn(struct product *p, uint32_t x_width, struct ks_error *err)
 {
-    struct turn_where where = {(uint32_t)p->m, (uint32_t)p->w->cols, x_width};
+    struct turn_where where = {(uint32_t)p->m, (uint32_t)p->w->cols};
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_TURN},
         .buffers = {&p->gpu->x, &p->gpu->turned},
@@ -152,106 +160,131 @@ static int turn(struct product *p, uint32_t x_width, struct ks_error *err)
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
-/* Some rows of a shard, decoded or to be decoded into the scratch as (cols, width). */
+/* Some rows of a shard, decoded or to be decoded into one of the scratches. */
 struct piece {
     const struct ks_gpu_shard *shard;
-    uint64_t first, rows, width; /* first: in the shard */
+    uint64_t first, rows; /* first: in the shard */
+    const struct ks_vk_buffer *scratch;
 };
 
+/* The piece that follows, or the first where *piece has no shard; false past the last. */
+static bool next_piece(const struct product *p, struct piece *piece)
+{
+    uint64_t most =
+        p->gpu->scratch_bytes / (p->w->cols * sizeof(float)) / KS_GPU_WIDE * KS_GPU_WIDE;
+    const struct ks_gpu_shard *shard = piece->shard ? piece->shard : p->w->shards;
+    uint64_t first = piece->shard ? piece->first + piece->rows : 0;
+    if (first == shard->rows) {
+        if (++shard == p->w->shards + p->w->n_shards)
+            return false;
+        first = 0;
+    }
+    bool second = piece->scratch == &p->gpu->scratch[0];
+    *piece = (struct piece){
+        .shard = shard,
+        .first = first,
+        .rows = least(most ? most : KS_GPU_WIDE, shard->rows - first),
+        .scratch = &p->gpu->scratch[second],
+    };
+    return true;
+}
+
 struct decode_where {
-    uint32_t first, rows, width;
+    uint32_t first, rows;
 };
 
 static int decode(struct product *p, const struct piece *piece, struct ks_error *err)
 {
     uint32_t cols = (uint32_t)p->w->cols;
-    struct decode_where where = {(uint32_t)piece->first, (uint32_t)piece->rows,
-                                 (uint32_t)piece->width};
+    uint32_t width = (uint32_t)ks_gpu_round_up(piece->rows, KS_GPU_WIDE);
+    struct decode_where where = {(uint32_t)piece->first, (uint32_t)piece->rows};
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_DECODE, .layout = p->w->layout, .constants = {cols}},
         .push = &where,
         .push_bytes = sizeof where,
-        .groups = {where.width / DECODE_SIDE, (cols + DECODE_SIDE - 1) / DECODE_SIDE, 1},
-        .flops = FEW_COST * (double)where.width * cols,
+        .groups = {width / DECODE_SIDE, (cols + DECODE_SIDE - 1) / DECODE_SIDE, 1},
+        .flops = FEW_COST * (double)width * cols,
     };
     bind_parts(&d, piece->shard);
-    d.buffers[3] = &p->gpu->scratch;
+    d.buffers[3] = piece->scratch;
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
 struct many_where {
-    uint32_t x_width, x_first, width, w_first, stride, y_column, cols;
+    uint32_t x_block, w_block, stride, y_column, cols;
 };
 
 /* The decoded piece against the positions of a segment. */
-static int multiply(struct product *p, const struct piece *piece, uint32_t x_width, size_t segment,
+static int multiply(struct product *p, const struct piece *piece, size_t segment,
                     struct ks_error *err)
 {
     size_t x_first = segment * p->y->per_segment;
     uint64_t tall = ks_gpu_round_up(least(p->m - x_first, p->y->per_segment), KS_GPU_TALL);
+    uint64_t blocks = ks_gpu_round_up(piece->rows, KS_GPU_WIDE) / KS_GPU_WIDE;
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_MANY},
-        .buffers = {&p->gpu->turned, &p->gpu->scratch, &p->y->segments[segment]},
+        .buffers = {&p->gpu->turned, piece->scratch, &p->y->segments[segment]},
         .groups = {(uint32_t)tall / KS_GPU_TALL, 1, 1},
     };
     struct many_where where = {
-        .x_width = x_width,
-        .x_first = (uint32_t)x_first,
-        .width = (uint32_t)piece->width,
+        .x_block = (uint32_t)(x_first / KS_GPU_TALL),
         .stride = (uint32_t)p->y->stride,
         .cols = (uint32_t)p->w->cols,
     };
     d.push = &where;
     d.push_bytes = sizeof where;
-    double row_flops = 2 * (double)tall * (double)p->w->cols;
-    uint64_t step = (uint64_t)(p->gpu->flops_per_submit / row_flops) / KS_GPU_WIDE;
-    step = (step == 0 ? 1 : least(step, MOST_GROUPS)) * KS_GPU_WIDE;
-    for (uint64_t r = 0; r < piece->width; r += step) {
-        uint64_t rows = least(step, piece->width - r);
-        where.w_first = (uint32_t)r;
-        where.y_column = (uint32_t)(piece->shard->first + piece->first + r);
-        d.groups[1] = (uint32_t)(rows / KS_GPU_WIDE);
-        d.flops = row_flops * (double)rows;
+    double block_flops = 2.0 * KS_GPU_WIDE * (double)tall * (double)p->w->cols;
+    uint64_t step = least((uint64_t)(p->gpu->flops_per_submit / block_flops), MOST_GROUPS);
+    step = step ? step : 1;
+    for (uint64_t b = 0; b < blocks; b += step) {
+        uint64_t here = least(step, blocks - b);
+        where.w_block = (uint32_t)b;
+        where.y_column = (uint32_t)(piece->shard->first + piece->first + b * KS_GPU_WIDE);
+        d.groups[1] = (uint32_t)here;
+        d.flops = block_flops * (double)here;
         if (ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int many_of_piece(struct product *p, const struct piece *piece, uint32_t x_width,
-                         struct ks_error *err)
+static int reserve(struct product *p, uint32_t x_width, struct ks_error *err)
 {
-    ks_vk_barrier(p->slot); /* the scratch is still read */
-    if (decode(p, piece, err) != 0)
+    uint64_t col_bytes = p->w->cols * sizeof(float);
+    struct piece piece = {0};
+    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, x_width * col_bytes, "turned activations",
+                             &p->gpu->turned, err) != 0)
         return -1;
-    ks_vk_barrier(p->slot);
-    for (size_t s = 0; s * p->y->per_segment < p->m; s++)
-        if (multiply(p, piece, x_width, s, err) != 0)
+    next_piece(p, &piece); /* none is larger than the first */
+    uint64_t bytes = ks_gpu_round_up(piece.rows, KS_GPU_WIDE) * col_bytes;
+    for (int i = 0; i < 2; i++) {
+        if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, bytes, "decoded weights",
+                                 &p->gpu->scratch[i], err) != 0)
             return -1;
+        if (!next_piece(p, &piece))
+            break;
+    }
     return 0;
 }
 
+/* The next piece is decoded beside the product with this one: the one waits for memory, the other
+ * for arithmetic. */
 static int many(struct product *p, struct ks_error *err)
 {
     uint32_t x_width = (uint32_t)ks_gpu_round_up(p->m, KS_GPU_TALL);
-    uint64_t col_bytes = p->w->cols * sizeof(float);
-    uint64_t most = p->gpu->scratch_bytes / col_bytes / KS_GPU_WIDE * KS_GPU_WIDE;
-    most = most ? most : KS_GPU_WIDE;
-    uint64_t widest = least(most, ks_gpu_round_up(p->w->rows, KS_GPU_WIDE));
-    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, x_width * col_bytes, "turned activations",
-                             &p->gpu->turned, err) != 0 ||
-        ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, widest * col_bytes, "decoded weights",
-                             &p->gpu->scratch, err) != 0 ||
-        turn(p, x_width, err) != 0)
+    struct piece piece = {0};
+    bool more = next_piece(p, &piece);
+    if (reserve(p, x_width, err) != 0 || turn(p, x_width, err) != 0 || decode(p, &piece, err) != 0)
         return -1;
-    for (size_t s = 0; s < p->w->n_shards; s++) {
-        const struct ks_gpu_shard *shard = &p->w->shards[s];
-        for (uint64_t r = 0; r < shard->rows; r += most) {
-            uint64_t rows = least(most, shard->rows - r);
-            struct piece piece = {shard, r, rows, ks_gpu_round_up(rows, KS_GPU_WIDE)};
-            if (many_of_piece(p, &piece, x_width, err) != 0)
+    while (more) {
+        struct piece now = piece;
+        ks_vk_barrier(p->slot); /* decoded; and the other scratch is not read any more */
+        for (size_t s = 0; s * p->y->per_segment < p->m; s++)
+            if (multiply(p, &now, s, err) != 0)
                 return -1;
-        }
+        more = next_piece(p, &piece);
+        if (more && decode(p, &piece, err) != 0)
+            return -1;
     }
     return 0;
 }

@@ -15,6 +15,7 @@ layout(constant_id = 1) const uint LANES = 16;    // divides COLS / 16
 layout(constant_id = 2) const uint POSITIONS = 1; // 1, 2 or 4
 layout(constant_id = 3) const uint SLAB = 64; // units of x in shared memory: divides UNITS, LANES divides it
 layout(constant_id = 4) const uint ROWS = 2; // of a lane, which share what is read of x
+layout(constant_id = 5) const uint AHEAD = 4; // units that are on their way; LANES * it divides SLAB
 
 #include "layouts.glsl"
 
@@ -73,9 +74,11 @@ void main()
         barrier();
         load_slab(from);
         barrier();
-        for (uint i = 0u; i < SLAB; i += LANES)
-            [[unroll]] for (uint r = 0u; r < ROWS; r++)
-                add_unit(first + min(row0 + r, rows - 1u), r, from + i + lane, i + lane);
+        for (uint i = lane; i < SLAB; i += LANES * AHEAD)
+            [[unroll]] for (uint a = 0u; a < AHEAD; a++)
+                [[unroll]] for (uint r = 0u; r < ROWS; r++)
+                    add_unit(first + min(row0 + r, rows - 1u), r, from + i + a * LANES,
+                             i + a * LANES);
     }
     [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart >>= 1)
         [[unroll]] for (uint r = 0u; r < ROWS; r++)

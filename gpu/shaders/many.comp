@@ -1,4 +1,4 @@
-// Many positions: y = x W^T over f32 tiles, both factors with k as the slow index.
+// Many positions: y = x W^T over f32 tiles, both factors in blocks with k as the slow index.
 //
 // A work-group makes 64 positions x 128 rows, a thread 8 x 8 of them; while one slice of 16 k is
 // multiplied from shared memory the next is on its way from the buffers. Every output is one chain
@@ -14,14 +14,13 @@ const uint EACH = 8;   // outputs of a thread, squared
 
 layout(local_size_x = THREADS) in;
 
-layout(std430, binding = 0) readonly buffer X { vec4 x[]; };      // (cols, x_width)
-layout(std430, binding = 1) readonly buffer Tile { vec4 tile[]; }; // (cols, width)
-layout(std430, binding = 2) writeonly buffer Y { vec4 y[]; };     // (positions, stride)
+layout(std430, binding = 0) readonly buffer X { vec4 x[]; };       // (blocks, cols, TALL)
+layout(std430, binding = 1) readonly buffer Tile { vec4 tile[]; }; // (blocks, cols, WIDE)
+layout(std430, binding = 2) writeonly buffer Y { vec4 y[]; };      // (positions, stride)
 layout(push_constant) uniform Where
 {
-    uint x_width, x_first; // floats; position of y's first
-    uint width, w_first;   // floats; column of the tile
-    uint stride, y_column; // floats; column of y that w_first goes to
+    uint x_block, w_block; // that the first work-group takes
+    uint stride, y_column; // floats; column of y that the first row goes to
     uint cols;
 };
 
@@ -33,17 +32,15 @@ shared vec4 ws[2][DEEP * WIDE / 4];
 
 vec4 next_x[X_LOADS], next_w[W_LOADS];
 
+// A slice of a block lies in one piece, so neither strides nor pages are crossed.
 void fetch(uint k0)
 {
-    uint p0 = (x_first + gl_WorkGroupID.x * TALL) / 4u, w0 = (w_first + gl_WorkGroupID.y * WIDE) / 4u;
-    [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
-        uint e = gl_LocalInvocationIndex + i * THREADS;
-        next_x[i] = x[(k0 + e / (TALL / 4u)) * (x_width / 4u) + p0 + e % (TALL / 4u)];
-    }
-    [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
-        uint e = gl_LocalInvocationIndex + i * THREADS;
-        next_w[i] = tile[(k0 + e / (WIDE / 4u)) * (width / 4u) + w0 + e % (WIDE / 4u)];
-    }
+    uint x0 = ((x_block + gl_WorkGroupID.x) * cols + k0) * (TALL / 4u) + gl_LocalInvocationIndex;
+    uint w0 = ((w_block + gl_WorkGroupID.y) * cols + k0) * (WIDE / 4u) + gl_LocalInvocationIndex;
+    [[unroll]] for (uint i = 0u; i < X_LOADS; i++)
+        next_x[i] = x[x0 + i * THREADS];
+    [[unroll]] for (uint i = 0u; i < W_LOADS; i++)
+        next_w[i] = tile[w0 + i * THREADS];
 }
 
 void store(uint which)
@@ -56,8 +53,8 @@ void store(uint which)
 
 float acc[EACH][EACH];
 
-// Four blocks of 32 threads make 32 x 64 each. A thread's outputs are quads 16 positions and 32
-// rows apart, so that neighbours read neighbouring words.
+// Four blocks of 32 threads make 32 x 64 each, 4 x 8 threads. A thread's outputs are quads 16
+// positions and 32 rows apart, so that threads read neighbouring words.
 void multiply(uint which, uint p, uint w)
 {
     [[unroll]] for (uint k = 0u; k < DEEP; k++) {
@@ -75,7 +72,10 @@ void multiply(uint which, uint p, uint w)
 void main()
 {
     uint thread = gl_LocalInvocationIndex % 32u, block = gl_LocalInvocationIndex / 32u;
-    uint p = block % 2u * 32u + thread / 8u * 4u, w = block / 2u * 64u + thread % 8u * 4u;
+    // Of threads 1 apart both read the same w, of threads 2 apart the same p: shared memory then
+    // answers 16 threads at once instead of 8.
+    uint p = block % 2u * 32u + (thread % 2u + thread / 16u * 2u) * 4u;
+    uint w = block / 2u * 64u + thread / 2u % 8u * 4u;
     [[unroll]] for (uint i = 0u; i < EACH; i++)
         [[unroll]] for (uint j = 0u; j < EACH; j++)
             acc[i][j] = 0.0;

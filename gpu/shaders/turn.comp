@@ -1,13 +1,15 @@
-// Turns x(positions, cols) into turned(cols, width), with zeros for positions that don't exist.
+// Turns x(positions, cols) into turned(width / TALL, cols, TALL), so that k is the slow index of
+// every 64 positions, with zeros for positions that don't exist.
 #version 460
 
 layout(local_size_x = 32, local_size_y = 8) in;
 
 const uint SIDE = 32;
+const uint TALL = 64; // as in many.comp
 
 layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) writeonly buffer Turned { float turned[]; };
-layout(push_constant) uniform Where { uint positions, cols, width; };
+layout(push_constant) uniform Where { uint positions, cols; };
 
 shared float piece[SIDE][SIDE + 1u];
 
@@ -24,5 +26,5 @@ void main()
     barrier();
     for (uint b = gl_LocalInvocationID.y; b < SIDE; b += gl_WorkGroupSize.y)
         if (k0 + b < cols)
-            turned[(k0 + b) * width + p0 + a] = piece[b][a];
+            turned[((p0 + a) / TALL * cols + k0 + b) * TALL + (p0 + a) % TALL] = piece[b][a];
 }

@@ -10,8 +10,11 @@
 /* Shaders index words with 32 bits; and shards that large cost nothing more. */
 #define MOST_BYTES ((VkDeviceSize)1 << 30)
 
-/* Of a decoded piece: large enough to fill any device, small beside any weight worth it. */
-#define SCRATCH_BYTES ((VkDeviceSize)128 << 20)
+/* Of a decoded piece, of which there are two: large enough to fill any device that has such memory,
+ * small beside its memory. */
+#define SCRATCH_BYTES ((VkDeviceSize)64 << 20)
+#define SCRATCH_SHARE 64 /* of the device's memory */
+#define SCRATCH_MOST  ((VkDeviceSize)256 << 20)
 
 /* Of the self-test that every device goes through. */
 #define FIRST_PROOF_COLS 256
@@ -34,6 +37,14 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static VkDeviceSize scratch_of(const struct ks_gpu *gpu)
+{
+    VkDeviceSize share = gpu->info.memory_bytes / SCRATCH_SHARE;
+    if (gpu->testing.scratch_bytes)
+        return gpu->testing.scratch_bytes;
+    return share < SCRATCH_BYTES ? SCRATCH_BYTES : least(share, SCRATCH_MOST);
+}
+
 static void set_limits(struct ks_gpu *gpu)
 {
     const struct ks_gpu_testing *t = &gpu->testing;
@@ -45,7 +56,7 @@ static void set_limits(struct ks_gpu *gpu)
     gpu->max_bytes =
         least(MOST_BYTES, least(gpu->info.max_binding_bytes, gpu->info.max_allocation_bytes));
     gpu->max_bytes &= ~(VkDeviceSize)15;
-    gpu->scratch_bytes = least(t->scratch_bytes ? t->scratch_bytes : SCRATCH_BYTES, gpu->max_bytes);
+    gpu->scratch_bytes = least(scratch_of(gpu), gpu->max_bytes);
     gpu->flops_per_submit =
         t->flops_per_submit > 0 ? t->flops_per_submit : flops_of_kind(gpu->info.kind);
 }
@@ -159,7 +170,8 @@ static void close_device(struct ks_gpu *gpu)
     vkDeviceWaitIdle(gpu->device); /* also after a loss: then it returns at once */
     ks_vk_buffer_destroy(gpu, &gpu->x);
     ks_vk_buffer_destroy(gpu, &gpu->turned);
-    ks_vk_buffer_destroy(gpu, &gpu->scratch);
+    ks_vk_buffer_destroy(gpu, &gpu->scratch[0]);
+    ks_vk_buffer_destroy(gpu, &gpu->scratch[1]);
     ks_vk_slots_finish(gpu);
     ks_vk_pipelines_finish(gpu);
     vkDestroyDevice(gpu->device, NULL);

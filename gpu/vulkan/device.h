@@ -2,8 +2,9 @@
  * An open device from the inside. Private to gpu/.
  *
  * Work goes through slots: each has a command buffer, descriptor sets and a staging buffer, and is
- * used again once the timeline has passed the value of its last submission, so that one slot is
- * filled while the other computes.
+ * used again once the timeline has passed the value of its last submission, so that slots are
+ * filled while others compute. Two would do for long work; products of some microseconds need more
+ * of them waiting, or the device stands still while the host wakes up.
  *
  * Functions return 0 or -1 with *err filled. Handles of a failed creation are null, and every
  * destroy function accepts them.
@@ -16,11 +17,11 @@
 #include "gpu/fault.h"
 #include "gpu/gpu.h"
 
-#define KS_VK_SLOTS      2
+#define KS_VK_SLOTS      4
 #define KS_VK_SETS       256 /* of a slot, between two submissions */
 #define KS_VK_BINDINGS   5   /* every set has as many storage buffers */
 #define KS_VK_PUSH_BYTES 64
-#define KS_VK_STAGE      ((VkDeviceSize)16 << 20)
+#define KS_VK_STAGE      ((VkDeviceSize)8 << 20)
 
 /* ------------------------------------------------------------------ memory */
 
@@ -65,7 +66,7 @@ enum ks_vk_shader {
     KS_VK_AIM,
     KS_VK_COMPARE,
     KS_VK_TOTAL,
-    KS_VK_COPY,
+    KS_VK_LIMIT,
     KS_VK_SHADERS,
 };
 
@@ -77,7 +78,7 @@ struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout
 /* Of all shaders together, to tell caches apart. */
 struct ks_hash ks_vk_shaders_hash(void);
 
-#define KS_VK_CONSTANTS 5
+#define KS_VK_CONSTANTS 6
 
 /* What a pipeline is made from: specialization constants 0 .. KS_VK_CONSTANTS - 1. layout is 0 for
  * shaders that know none. */
@@ -176,13 +177,14 @@ struct ks_gpu {
     struct ks_vk_pipelines pipelines;
 
     /* Limits as they are obeyed: of a binding and an allocation, of work between submissions, of
-     * the decoded piece of a weight. */
+     * a decoded piece of a weight. */
     VkDeviceSize max_bytes;
     double flops_per_submit;
     VkDeviceSize scratch_bytes;
 
     /* Working memory of products, grown at need. */
-    struct ks_vk_buffer x, turned, scratch;
+    struct ks_vk_buffer x, turned;
+    struct ks_vk_buffer scratch[2]; /* decoded pieces: one is filled while the other is used */
 
     struct ks_gpu_proof *proved; /* (n_proved) */
     size_t n_proved;

@@ -108,9 +108,6 @@ static const uint32_t turn[] =
 static const uint32_t many[] =
 #include "gpu/shaders/many.inc"
     ;
-static const uint32_t copy[] =
-#include "gpu/shaders/copy.inc"
-    ;
 static const uint32_t peaks[] =
 #include "gpu/shaders/peaks.inc"
     ;
@@ -128,6 +125,9 @@ static const uint32_t compare[] =
     ;
 static const uint32_t total[] =
 #include "gpu/shaders/total.inc"
+    ;
+static const uint32_t limit[] =
+#include "gpu/shaders/limit.inc"
     ;
 
 #define CODE(words)                                                                                \
@@ -151,7 +151,7 @@ static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][2] = {
 };
 static const struct ks_vk_code alone[] = {
     CODE(turn), CODE(many),    CODE(peaks), CODE(pick), CODE(sums),
-    CODE(aim),  CODE(compare), CODE(total), CODE(copy),
+    CODE(aim),  CODE(compare), CODE(total), CODE(limit),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)

@@ -1,5 +1,5 @@
 /*
- * Recording and submitting: two slots that take turns, ordered by one timeline.
+ * Recording and submitting: slots that take turns, ordered by one timeline.
  */
 #include <assert.h>
 

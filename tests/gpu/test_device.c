@@ -38,6 +38,24 @@ static void the_list_has_each_device_under_names_that_open_it(void **state)
     free(devices);
 }
 
+static void what_a_device_gives_at_most_is_measured_within_its_limits(void **state)
+{
+    (void)state;
+    struct listening l;
+    struct ks_error err = {0};
+    struct ks_gpu_limits limits = {0};
+    open_listening(&l, &(struct ks_gpu_testing){.max_binding_bytes = 1 << 20});
+    if (ks_gpu_measure(l.gpu, 1 << 30, &limits, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_true(limits.copy_bytes_s > 1e6 && limits.copy_bytes_s < 1e14);
+    assert_true(limits.read_bytes_s > 1e6 && limits.read_bytes_s < 1e14);
+    assert_true(limits.dispatch_s > 0 && limits.dispatch_s < limits.submit_s);
+    ks_gpu_inject(l.gpu, KS_GPU_FAULT_ALLOCATION, 1);
+    assert_int_equal(ks_gpu_measure(l.gpu, 1 << 20, &limits, &err), -1);
+    assert_int_equal(err.code, KS_NO_MEMORY);
+    close_listening(&l);
+}
+
 static void without_a_driver_there_is_no_device_and_no_failure(void **state)
 {
     (void)state;
@@ -234,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_opens_proves_itself_and_leaves_nothing_behind),
         cmocka_unit_test(the_list_has_each_device_under_names_that_open_it),
+        cmocka_unit_test(what_a_device_gives_at_most_is_measured_within_its_limits),
         cmocka_unit_test(without_a_driver_there_is_no_device_and_no_failure),
         cmocka_unit_test(a_device_that_computes_wrongly_is_refused_with_both_numbers),
         cmocka_unit_test(a_failing_call_at_opening_is_named_and_leaves_nothing_behind),
