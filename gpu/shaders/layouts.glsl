@@ -12,8 +12,8 @@ layout(std430, binding = 2) readonly buffer Part2 { uint part2[]; };
 
 const uint UNITS = COLS / 16u;
 
-#if defined(LAYOUT_I8) || defined(LAYOUT_F32)
-// The same bytes sixteen at a time.
+#if !defined(LAYOUT_K2) && !defined(LAYOUT_K3) && !defined(LAYOUT_LEVELS4_K)
+// The same bytes sixteen at a time, where blocks and fields are multiples of that.
 layout(std430, binding = 0) readonly buffer Part0Wide { uvec4 part0_wide[]; };
 #endif
 
@@ -60,9 +60,10 @@ float widen(uint bits)
 
 float load_unit(uint row, uint unit, out float q[16])
 {
-    uint first = (row * UNITS + unit) * 8u;
+    uint first = (row * UNITS + unit) * 2u;
+    uvec4 words[2] = uvec4[](part0_wide[first], part0_wide[first + 1u]);
     [[unroll]] for (uint j = 0u; j < 8u; j++) {
-        uint w = part0[first + j];
+        uint w = words[j / 4u][j % 4u];
         q[2u * j] = widen(w & 0xffffu);
         q[2u * j + 1u] = widen(w >> 16);
     }
@@ -130,8 +131,9 @@ float load_unit(uint row, uint unit, out float q[16])
 #else
     uint high = 0u;
 #endif
+    uvec4 words = part0_wide[block];
     [[unroll]] for (uint j = 0u; j < 4u; j++) {
-        uint w = part0[block * 4u + j] >> (4u * upper);
+        uint w = words[j] >> (4u * upper);
         [[unroll]] for (uint b = 0u; b < 4u; b++)
             q[4u * j + b] = float((w >> (8u * b) & 15u) | (high >> (4u * j + b) & 1u) << 4);
     }
@@ -218,10 +220,14 @@ float load_unit(uint row, uint unit, out float q[16])
     uvec2 s = scale_and_low(base, p);
     float scale = half_to_float(part0[base] & 0xffffu) * float(s.x);
     float low = half_to_float(part0[base] >> 16) * float(s.y);
-    [[unroll]] for (uint i = 0u; i < 16u; i++) {
-        uint v = part0[lower + i / 4u] >> (8u * (i & 3u) + shift) & 15u;
+    uvec4 words = part0_wide[lower / 4u];
 #if defined(LAYOUT_K5)
-        v |= (part0[base + HIGH + 4u * (g & 1u) + i / 4u] >> (8u * (i & 3u) + p) & 1u) << 4;
+    uvec4 high = part0_wide[(base + HIGH) / 4u + (g & 1u)];
+#endif
+    [[unroll]] for (uint i = 0u; i < 16u; i++) {
+        uint v = words[i / 4u] >> (8u * (i & 3u) + shift) & 15u;
+#if defined(LAYOUT_K5)
+        v |= (high[i / 4u] >> (8u * (i & 3u) + p) & 1u) << 4;
 #endif
         precise float product = scale * float(v);
         precise float value = product - low;
@@ -240,9 +246,10 @@ float load_unit(uint row, uint unit, out float q[16])
     uint s = g / 2u & 3u;
     uint lower = base + 16u * (g / 8u) + 8u * (s & 1u) + 4u * (g & 1u), shift = 4u * (s / 2u);
     uint upper = base + HIGH + 8u * (g / 8u) + 4u * (g & 1u);
+    uvec4 lows = part0_wide[lower / 4u], highs = part0_wide[upper / 4u];
     [[unroll]] for (uint i = 0u; i < 16u; i++) {
-        uint four = part0[lower + i / 4u] >> (8u * (i & 3u) + shift) & 15u;
-        uint two = part0[upper + i / 4u] >> (8u * (i & 3u) + 2u * s) & 3u;
+        uint four = lows[i / 4u] >> (8u * (i & 3u) + shift) & 15u;
+        uint two = highs[i / 4u] >> (8u * (i & 3u) + 2u * s) & 3u;
         q[i] = float(int(four | two << 4) - 32);
     }
     int scale = bitfieldExtract(int(part0[base + SCALES + g / 4u]), int(8u * (g & 3u)), 8);

@@ -99,7 +99,7 @@ static void full_barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
 {
     VkMemoryBarrier barrier = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
+        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
         .dstAccessMask = reads,
     };
     vkCmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, NULL, 0, NULL);
@@ -110,7 +110,8 @@ static void full_barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
 void ks_vk_barrier(struct ks_vk_slot *slot)
 {
     full_barrier(slot->commands, WORK, WORK,
-                 VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT);
+                 VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                     VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
 }
 
 int ks_vk_begin(struct ks_gpu *gpu, struct ks_vk_slot **out, struct ks_error *err)
