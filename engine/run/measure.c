@@ -21,7 +21,6 @@ struct measure {
     /* The tree of the lanes that still run. */
     struct ks_tree *tree;
     struct ks_tree_net *nets; /* (n_nets) */
-    size_t *lane_of;          /* (n_nets) */
     size_t n_nets;
     float **hidden; /* (leaves) of (max_rows, that net's hidden) */
     size_t n_hidden;
@@ -89,9 +88,8 @@ static int make_rows(struct measure *m, struct ks_error *err)
     m->arms = calloc(lanes, sizeof *m->arms);
     m->net_arms = calloc(lanes, sizeof *m->net_arms);
     m->nets = calloc(lanes, sizeof *m->nets);
-    m->lane_of = calloc(lanes, sizeof *m->lane_of);
     if (!m->ids || !m->targets || !m->offsets || !m->rows || !m->starts || !m->firsts || !m->ref ||
-        !m->arms || !m->net_arms || !m->nets || !m->lane_of)
+        !m->arms || !m->net_arms || !m->nets)
         return ks_fail_memory(err, n * sizeof *m->ref, "a batch");
     for (size_t i = 1; i < lanes; i++) {
         m->arms[i] = calloc(n, sizeof **m->arms);
@@ -121,7 +119,6 @@ static void measure_finish(struct measure *m)
     free(m->arms);
     free(m->net_arms);
     free(m->nets);
-    free(m->lane_of);
     free(m->ids);
     free(m->targets);
     free(m->offsets);
@@ -166,7 +163,7 @@ static int grow_tree(struct measure *m, struct ks_error *err)
             continue;
         m->nets[m->n_nets] = (struct ks_tree_net){.net = &lane->arm.net, .body = lane->body};
         m->net_arms[m->n_nets] = m->arms[i];
-        m->lane_of[m->n_nets++] = i;
+        m->n_nets++;
     }
     m->tree = ks_tree_create(m->nets, m->n_nets, m->max_rows, err);
     if (!m->tree)

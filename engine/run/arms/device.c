@@ -22,7 +22,7 @@ struct ks_device {
     struct ks_gpu_ruler *ruler;
     struct resident *heads;
     size_t n_heads;
-    size_t positions, redone;
+    size_t positions;
     struct ks_gpu_reference_row *reference_sums; /* (positions) of the last reference */
     struct ks_gpu_arm_row *arm_sums;             /* (positions) */
     uint32_t *unsigned_targets;                  /* (positions) */
@@ -103,11 +103,6 @@ size_t ks_device_positions(const struct ks_device *d)
     return d->positions;
 }
 
-size_t ks_device_redone(const struct ks_device *d)
-{
-    return d->redone;
-}
-
 static struct ks_gpu_weight *find(const struct ks_device *d, const struct ks_matrix *head)
 {
     for (size_t i = 0; i < d->n_heads; i++)
@@ -174,11 +169,8 @@ int ks_device_arm(struct ks_device *d, const struct ks_matrix *head, const float
     if (ks_gpu_ruler_arm(d->ruler, rows.arm, n, d->arm_sums, err))
         return -1;
     struct ks_head_reader reader = {.read = read_row, .ctx = &rows};
-    size_t redone = 0;
-    int failed = ks_head_finish(&d->measure, &reader, d->reference_sums, d->reference_rows,
-                                d->arm_sums, n, out, &redone, err);
-    d->redone += redone;
-    return failed;
+    return ks_head_finish(&d->measure, &reader, d->reference_sums, d->reference_rows, d->arm_sums,
+                          n, out, NULL, err);
 }
 
 int ks_device_read(struct ks_device *d, size_t n, float *logits, struct ks_error *err)

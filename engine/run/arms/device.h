@@ -41,7 +41,4 @@ int ks_device_arm(struct ks_device *d, const struct ks_matrix *head, const float
 /* logits(n, vocab) of the last reference read back, for trying the device. */
 int ks_device_read(struct ks_device *d, size_t n, float *logits, struct ks_error *err);
 
-/* Positions of arms that the CPU measured, since f32 sums could not hold them. */
-size_t ks_device_redone(const struct ks_device *d);
-
 #endif
