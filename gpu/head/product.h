@@ -1,0 +1,35 @@
+/*
+ * A product on its way, for the paths that record it. Private to gpu/head.
+ */
+#ifndef KS_GPU_HEAD_PRODUCT_H
+#define KS_GPU_HEAD_PRODUCT_H
+
+#include "gpu/head/head.h"
+
+struct ks_gpu_product {
+    struct ks_gpu *gpu;
+    const struct ks_gpu_weight *w;
+    struct ks_gpu_tile *y;
+    size_t m;                /* positions, which lie in gpu->x (m, cols) */
+    struct ks_vk_slot *slot; /* recording; replaced where it is full */
+};
+
+#define KS_GPU_MOST_GROUPS 65535 /* of a dispatch, in each direction */
+
+static inline uint64_t ks_gpu_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The shard's parts as bindings 0 .. KS_GPU_MAX_PARTS - 1. */
+void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shard);
+
+/* A dispatch that reads the packed weight waits longer than it computes: in units of arithmetic,
+ * an element of the weight takes as long as that. */
+#define KS_GPU_DECODE_COST 16.0
+
+/* Record the whole product, KS_GPU_FEW and KS_GPU_MANY. */
+int ks_gpu_few(struct ks_gpu_product *p, struct ks_error *err);
+int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err);
+
+#endif
