@@ -1,78 +1,11 @@
 /*
  * Decoding with vectors: the same products and differences as engine/quant/decode*.c, 16 elements
  * at a time. The bits of a block are picked apart as bytes, which AVX2 does well enough for both
- * paths, and then widened to floats.
+ * paths, and then widened to floats. Types of few bits are in vec_decode_low.c.
  */
-#include "engine/base/bytes.h"
-#include "engine/kernels/vec_ops.h"
-#include "engine/quant/blocks.h"
+#include "engine/kernels/vec_decode.h"
+
 #include "engine/quant/decode.h"
-
-static float half_at(const uint8_t bytes[2])
-{
-    return _cvtsh_ss(ks_le16(bytes));
-}
-
-static __m128i load16(const void *bytes)
-{
-    return _mm_loadu_si128(bytes);
-}
-
-static __m256i load32(const void *bytes)
-{
-    return _mm256_loadu_si256(bytes);
-}
-
-/* 16 signed bytes as floats. */
-KS_INLINE ks_f32x16 widen(__m128i q)
-{
-    ks_f32x16 r;
-#if KS_VF == 16
-    r.v[0] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q));
-#else
-    r.v[0] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q));
-    r.v[1] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(q, 8)));
-#endif
-    return r;
-}
-
-/* dst[16] = q * scale */
-KS_INLINE void put16(float *dst, __m128i q, float scale)
-{
-    ks_f32x16_store(dst, ks_f32x16_mul(widen(q), ks_f32x16_set(scale)));
-}
-
-/* dst[16] = q * scale - min, rounded twice */
-KS_INLINE void put16_min(float *dst, __m128i q, float scale, float min)
-{
-    ks_f32x16 product = ks_f32x16_mul(widen(q), ks_f32x16_set(scale));
-    ks_f32x16_store(dst, ks_f32x16_sub(product, ks_f32x16_set(min)));
-}
-
-KS_INLINE void put32(float *dst, __m256i q, float scale)
-{
-    put16(dst, _mm256_castsi256_si128(q), scale);
-    put16(dst + 16, _mm256_extracti128_si256(q, 1), scale);
-}
-
-KS_INLINE void put32_min(float *dst, __m256i q, float scale, float min)
-{
-    put16_min(dst, _mm256_castsi256_si128(q), scale, min);
-    put16_min(dst + 16, _mm256_extracti128_si256(q, 1), scale, min);
-}
-
-/* Bits [shift, shift + bits) of each byte. */
-KS_INLINE __m256i field(__m256i q, int shift, int bits)
-{
-    return _mm256_and_si256(_mm256_srli_epi16(q, shift), _mm256_set1_epi8((char)((1 << bits) - 1)));
-}
-
-/* The low nibbles of 16 bytes, then the high ones. */
-KS_INLINE __m256i nibbles(const uint8_t qs[16])
-{
-    __m128i q = load16(qs), mask = _mm_set1_epi8(15);
-    return _mm256_set_m128i(_mm_and_si128(_mm_srli_epi16(q, 4), mask), _mm_and_si128(q, mask));
-}
 
 static void f16_row(const uint8_t *src, float *dst, size_t n)
 {
@@ -141,12 +74,6 @@ static void q8_0_row(const uint8_t *src, float *dst, size_t n)
     const struct ks_block_q8_0 *b = (const void *)src;
     for (; n > 0; n -= 32, b++, dst += 32)
         put32(dst, load32(b->qs), half_at(b->d));
-}
-
-/* Each nibble of 16 bytes chooses one of 16 values. */
-KS_INLINE __m256i look_up(const uint8_t qs[16], const int8_t values[16])
-{
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load16(values)), nibbles(qs));
 }
 
 static void iq4_nl_row(const uint8_t *src, float *dst, size_t n)
@@ -269,10 +196,8 @@ static void q6_k_row(const uint8_t *src, float *dst, size_t n)
     }
 }
 
-typedef void decode_fn(const uint8_t *src, float *dst, size_t n);
-
 /* NULL where the scalar definition has to do. */
-static decode_fn *decoder_of(enum ks_type type)
+static ks_vec_decoder *decoder_of(enum ks_type type)
 {
     switch (type) {
     case KS_F16:
@@ -306,13 +231,13 @@ static decode_fn *decoder_of(enum ks_type type)
     case KS_MXFP4:
         return mxfp4_row;
     default:
-        return NULL;
+        return KS_PATH(low_decoder)(type);
     }
 }
 
 void KS_PATH(decode)(enum ks_type type, const void *src, float *dst, size_t n)
 {
-    decode_fn *decode = decoder_of(type);
+    ks_vec_decoder *decode = decoder_of(type);
     if (decode)
         decode(src, dst, n);
     else

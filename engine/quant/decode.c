@@ -1,5 +1,6 @@
 /*
- * Dispatch, plain floats and the types of 32-element blocks. The K types are in decode_k.c.
+ * Dispatch, plain floats and the types of small blocks. Those of 256 elements are in decode_k.c and
+ * decode_grid.c.
  */
 #include "engine/quant/decode.h"
 
@@ -8,7 +9,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/quant/blocks.h"
-#include "engine/quant/decode_k.h"
+#include "engine/quant/decode_parts.h"
 
 const int8_t ks_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                   1,    13,   25,  38,  53,  69,  89,  113};
@@ -17,6 +18,19 @@ const int8_t ks_mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, 
 float ks_e8m0_half(uint8_t e)
 {
     uint32_t bits = e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+float ks_ue4m3_half(uint8_t e)
+{
+    uint32_t exponent = e >> 3 & 15, mantissa = e & 7;
+    if (e == 0x7f)
+        return 0;
+    if (exponent == 0)
+        return (float)mantissa * 0x1p-10f;
+    uint32_t bits = (exponent + 119) << 23 | mantissa << 20;
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -130,6 +144,19 @@ static void mxfp4_row(const uint8_t *src, float *dst, size_t n)
         look_up(b->qs, ks_mxfp4_values, ks_e8m0_half(b->e), dst);
 }
 
+static void nvfp4_row(const uint8_t *src, float *dst, size_t n)
+{
+    const struct ks_block_nvfp4 *b = (const void *)src;
+    for (; n > 0; n -= 64, b++)
+        for (int g = 0; g < 4; g++, dst += 16) {
+            float d = ks_ue4m3_half(b->d[g]);
+            for (int j = 0; j < 8; j++) {
+                dst[j] = (float)ks_mxfp4_values[b->qs[8 * g + j] & 15] * d;
+                dst[j + 8] = (float)ks_mxfp4_values[b->qs[8 * g + j] >> 4] * d;
+            }
+        }
+}
+
 static void iq4_xs_row(const uint8_t *src, float *dst, size_t n)
 {
     const struct ks_block_iq4_xs *b = (const void *)src;
@@ -144,9 +171,7 @@ static void iq4_xs_row(const uint8_t *src, float *dst, size_t n)
     }
 }
 
-typedef void decode_fn(const uint8_t *src, float *dst, size_t n);
-
-static decode_fn *decoder_of(enum ks_type type)
+static ks_row_decoder *decoder_of(enum ks_type type)
 {
     switch (type) {
     case KS_F32:
@@ -181,6 +206,26 @@ static decode_fn *decoder_of(enum ks_type type)
         return iq4_xs_row;
     case KS_MXFP4:
         return mxfp4_row;
+    case KS_NVFP4:
+        return nvfp4_row;
+    case KS_TQ1_0:
+        return ks_decode_tq1_0;
+    case KS_TQ2_0:
+        return ks_decode_tq2_0;
+    case KS_IQ1_S:
+        return ks_decode_iq1_s;
+    case KS_IQ1_M:
+        return ks_decode_iq1_m;
+    case KS_IQ2_XXS:
+        return ks_decode_iq2_xxs;
+    case KS_IQ2_XS:
+        return ks_decode_iq2_xs;
+    case KS_IQ2_S:
+        return ks_decode_iq2_s;
+    case KS_IQ3_XXS:
+        return ks_decode_iq3_xxs;
+    case KS_IQ3_S:
+        return ks_decode_iq3_s;
     default:
         return NULL;
     }
@@ -188,7 +233,7 @@ static decode_fn *decoder_of(enum ks_type type)
 
 void ks_decode_row(enum ks_type type, const void *src, float *dst, size_t n)
 {
-    decode_fn *decode = decoder_of(type);
+    ks_row_decoder *decode = decoder_of(type);
     assert(decode && n % ks_type_info(type)->block_elems == 0);
     decode(src, dst, n);
 }

@@ -1,8 +1,8 @@
 /*
- * The types of 256-element blocks with two levels of scales. Each element is found by its index i;
- * h = i / 128, s = i / 32 % 4 and l = i % 32 are the indices of blocks.h.
+ * The types of 256-element blocks whose elements have bits of their own. Each element is found by
+ * its index i; h = i / 128, s = i / 32 % 4 and l = i % 32 are the indices of blocks.h.
  */
-#include "engine/quant/decode_k.h"
+#include "engine/quant/decode_parts.h"
 
 #include "engine/base/bytes.h"
 #include "engine/quant/blocks.h"
@@ -13,7 +13,7 @@ static float half_at(const uint8_t bytes[2])
     return ks_f16_to_f32(ks_le16(bytes));
 }
 
-/* Two bits of element i in the layout that Q2_K and Q3_K share. */
+/* Two bits of element i in the layout that Q2_K, Q3_K and TQ2_0 share. */
 static int two_bits(const uint8_t qs[64], int i)
 {
     return qs[32 * (i / 128) + i % 32] >> (2 * (i / 32 % 4)) & 3;
@@ -96,5 +96,29 @@ void ks_decode_q6_k(const uint8_t *src, float *dst, size_t n)
                 dst[i] = scale * (float)((low | high << 4) - 32);
             }
         }
+    }
+}
+
+void ks_decode_tq1_0(const uint8_t *src, float *dst, size_t n)
+{
+    const struct ks_block_tq1_0 *b = (const void *)src;
+    for (; n > 0; n -= 256, b++, dst += 256) {
+        float d = half_at(b->d);
+        for (unsigned i = 0; i < 160; i++)
+            dst[i] = (float)(ks_ternary_digit(b->qs[i % 32], i / 32) - 1) * d;
+        for (unsigned i = 0; i < 80; i++)
+            dst[160 + i] = (float)(ks_ternary_digit(b->qs[32 + i % 16], i / 16) - 1) * d;
+        for (unsigned i = 0; i < 16; i++)
+            dst[240 + i] = (float)(ks_ternary_digit(b->qh[i % 4], i / 4) - 1) * d;
+    }
+}
+
+void ks_decode_tq2_0(const uint8_t *src, float *dst, size_t n)
+{
+    const struct ks_block_tq2_0 *b = (const void *)src;
+    for (; n > 0; n -= 256, b++, dst += 256) {
+        float d = half_at(b->d);
+        for (int i = 0; i < 256; i++)
+            dst[i] = (float)(two_bits(b->qs, i) - 1) * d;
     }
 }

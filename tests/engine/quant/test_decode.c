@@ -1,9 +1,11 @@
 #include "tests/testing.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #include "engine/quant/decode.h"
+#include "engine/quant/grid/grid.h"
 #include "tests/sha256.h"
 
 enum { ROWS = 16, COLS = 512 };
@@ -92,8 +94,8 @@ static void every_decodable_type_gives_the_reference_bits(void **state)
             modes++;
         }
     }
-    assert_int_equal(types, 15); /* all that decode, but for F32 */
-    assert_int_equal(modes, 26);
+    assert_int_equal(types, 25); /* all that decode, but for F32 */
+    assert_int_equal(modes, 40);
 }
 
 static size_t unhex(const char *hex, uint8_t *out, size_t max)
@@ -148,6 +150,68 @@ static void every_mxfp4_scale_is_a_power_of_two(void **state)
     }
 }
 
+/* UE4M3: 4 bits of exponent with bias 7, 3 of mantissa, denormals below; FP4 code 2 is 1.0. */
+static void every_nvfp4_scale_has_its_value(void **state)
+{
+    (void)state;
+    for (int e = 0; e < 127; e++) {
+        double want = e < 8 ? e / 512.0 : ldexp(1 + e % 8 / 8.0, e / 8 - 7);
+        uint8_t block[36] = {0, (uint8_t)e, 0x7f, 0};
+        memset(block + 4, 0x22, 32);
+        float out[64];
+        ks_decode_row(KS_NVFP4, block, out, 64);
+        for (int j = 0; j < 64; j++)
+            assert_true((double)out[j] == (j / 16 == 1 ? want : 0));
+    }
+}
+
+/* Every number of five ternary digits, in the byte that stands for it. */
+static void every_byte_of_ternary_digits_is_read_back(void **state)
+{
+    (void)state;
+    for (int number = 0; number < 243; number++) {
+        uint8_t block[54] = {0};
+        memset(block, (number * 256 + 242) / 243, 52);
+        block[53] = 0x3c; /* 1.0 */
+        float out[256];
+        ks_decode_row(KS_TQ1_0, block, out, 256);
+        int digit[5];
+        for (int n = 4, rest = number; n >= 0; n--, rest /= 3)
+            digit[n] = rest % 3 - 1;
+        for (int i = 0; i < 256; i++)
+            assert_true(out[i] == (float)digit[i < 160   ? i / 32
+                                               : i < 240 ? (i - 160) / 16
+                                                         : (i - 240) / 4]);
+    }
+}
+
+/* The points of the IQ2 sets are of even digit sum, IQ3_XXS's too: a wrong bit in a set's map shows
+ * without data for every point. */
+static void points_are_ascending_and_of_even_sums(void **state)
+{
+    (void)state;
+    const struct {
+        const uint16_t *codes;
+        int n, width, base;
+        bool even;
+    } sets[] = {
+        {ks_grid_iq1, 2048, 2, 3, false},   {ks_grid_iq2_xxs, 256, 2, 3, true},
+        {ks_grid_iq2_xs, 512, 2, 3, true},  {ks_grid_iq2_s, 1024, 2, 3, true},
+        {ks_grid_iq3_xxs, 256, 3, 8, true}, {ks_grid_iq3_s, 512, 3, 8, false},
+    };
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
+        for (int i = 0; i < sets[s].n; i++) {
+            int sum = 0;
+            for (int at = 0; at < 16; at += sets[s].width) {
+                int digit = sets[s].codes[i] >> at & ((1 << sets[s].width) - 1);
+                assert_true(digit < sets[s].base);
+                sum += digit;
+            }
+            assert_true(!sets[s].even || sum % 2 == 0);
+            assert_true(i == 0 || sets[s].codes[i] > sets[s].codes[i - 1]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +219,9 @@ int main(void)
         cmocka_unit_test(huge_values_keep_their_bits),
         cmocka_unit_test(f32_is_copied),
         cmocka_unit_test(every_mxfp4_scale_is_a_power_of_two),
+        cmocka_unit_test(every_nvfp4_scale_has_its_value),
+        cmocka_unit_test(every_byte_of_ternary_digits_is_read_back),
+        cmocka_unit_test(points_are_ascending_and_of_even_sums),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }
