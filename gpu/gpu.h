@@ -155,11 +155,16 @@ size_t ks_gpu_weight_shards(const struct ks_gpu_weight *w);
 /* ------------------------------------------------------------------ products */
 
 enum ks_gpu_path {
-    KS_GPU_FEW,  /* reads the packed weight once for every 1 to 4 positions */
-    KS_GPU_MANY, /* decodes the weight to f32 in pieces, then works in tiles of 64 x 128 */
+    KS_GPU_FEW,    /* reads the packed weight once for every 1 to 4 positions */
+    KS_GPU_MANY,   /* decodes the weight to f32 in pieces, then works in tiles of 64 x 128 */
+    KS_GPU_MATRIX, /* stored integers by cooperative matrices of f16; not on every device */
     KS_GPU_PATHS,
 };
-const char *ks_gpu_path_name(enum ks_gpu_path path); /* "few rows", "many rows" */
+/* "few rows", "many rows", "matrix cores" */
+const char *ks_gpu_path_name(enum ks_gpu_path path);
+/* Whether the device has that path for a layout of so many columns. Few and many rows always. */
+bool ks_gpu_path_available(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                           enum ks_gpu_path path);
 
 #define KS_GPU_MAX_POSITIONS 512
 
@@ -171,7 +176,7 @@ void ks_gpu_tile_destroy(struct ks_gpu_tile *tile);
 /*
  * y(m, rows of w) = x(m, cols) * W^T, 1 <= m <= the tile's positions. x is borrowed for the call;
  * what is still computing when it returns is waited for by whoever reads the tile. A failure leaves
- * the tile's contents undefined.
+ * the tile's contents undefined. KS_UNSUPPORTED where the path is not available.
  */
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err);

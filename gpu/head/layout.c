@@ -29,5 +29,11 @@ const struct ks_gpu_layout_info *ks_gpu_layout_info(enum ks_gpu_layout layout)
 
 const char *ks_gpu_path_name(enum ks_gpu_path path)
 {
-    return path == KS_GPU_FEW ? "few rows" : "many rows";
+    static const char *const names[KS_GPU_PATHS] = {
+        [KS_GPU_FEW] = "few rows",
+        [KS_GPU_MANY] = "many rows",
+        [KS_GPU_MATRIX] = "matrix cores",
+    };
+    assert(path < KS_GPU_PATHS);
+    return names[path];
 }

@@ -12,6 +12,13 @@ void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shar
         d->buffers[i] = shard->parts[i].buffer ? &shard->parts[i] : NULL;
 }
 
+bool ks_gpu_path_available(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                           enum ks_gpu_path path)
+{
+    (void)gpu, (void)layout, (void)cols;
+    return path != KS_GPU_MATRIX;
+}
+
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err)
 {
@@ -22,6 +29,11 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
                         struct ks_gpu_tile *y, unsigned times, struct ks_error *err)
 {
     assert(m >= 1 && m <= y->positions && y->rows == w->rows && w->appended == w->rows);
+    if (!ks_gpu_path_available(w->gpu, w->layout, w->cols, path))
+        return ks_fail(err, KS_UNSUPPORTED,
+                       "%s has no %s for layout %s with %llu columns; take another path",
+                       w->gpu->info.name, ks_gpu_path_name(path),
+                       ks_gpu_layout_info(w->layout)->name, (unsigned long long)w->cols);
     struct ks_gpu_product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
     uint64_t bytes = m * w->cols * sizeof(float);
     if (ks_vk_buffer_reserve(p.gpu, KS_VK_ON_DEVICE, bytes, "activations", &p.gpu->x, err) != 0 ||

@@ -28,7 +28,7 @@ void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shar
  * an element of the weight takes as long as that. */
 #define KS_GPU_DECODE_COST 16.0
 
-/* Record the whole product, KS_GPU_FEW and KS_GPU_MANY. */
+/* Record the whole product by a path, which is available. */
 int ks_gpu_few(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err);
 
