@@ -135,6 +135,7 @@ struct block {
     float *queries;
     float *scores; /* row i - from, column key */
     float *out;    /* the row of position `from`, this head's columns */
+    const float *sink;
 };
 
 /* Of each panel of keys only the rows that see one of them. */
@@ -222,6 +223,7 @@ static struct block find_block(const struct attend *t, size_t i, int worker)
         .queries = t->queries + (size_t)worker * BLOCK_ROWS * (a->head_dim + APART),
         .scores = t->scores + (size_t)worker * BLOCK_ROWS * t->longest,
         .out = t->out + row * t->ldout + head * a->head_dim_v,
+        .sink = a->sinks ? a->sinks + head : NULL,
     };
     const float *q = a->q + row * a->ldq + head * a->head_dim;
     for (size_t n = 0; n < b.to - b.from; n++)
@@ -237,7 +239,7 @@ static void attend_block(void *ctx, size_t i, int worker)
     for (size_t row = b.from; row < b.to; row++) {
         size_t first = first_key(t->a, row);
         t->ops->softmax(b.scores + (row - b.from) * t->longest + first, row + 1 - first,
-                        t->a->scale);
+                        t->a->scale, b.sink);
     }
     blend(&b);
 }

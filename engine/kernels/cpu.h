@@ -51,6 +51,13 @@ double ks_cpu_spin(struct ks_cpu *cpu, int threads, size_t rounds);
 int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, size_t ldx, size_t n,
               float *y, size_t ldy, struct ks_error *err);
 
+/* The same with a stack of matrices of one shape, as experts are stored: matrix m has rows
+ * m * (w.rows / stacked) on of w and multiplies rows starts[m]..starts[m + 1] - 1 of x; starts
+ * has stacked + 1 entries from 0 on. ldy >= w.rows / stacked. */
+int ks_matmul_stacked(struct ks_cpu *cpu, const struct ks_matrix *w, size_t stacked,
+                      const size_t *starts, const float *x, size_t ldx, float *y, size_t ldy,
+                      struct ks_error *err);
+
 /* out(n, w.cols) = decoded rows ids[0..n) of w: the embedding. ids in 0..w.rows-1 (checked by the
  * caller). */
 void ks_gather(struct ks_cpu *cpu, const struct ks_matrix *w, const int32_t *ids, size_t n,
@@ -68,6 +75,10 @@ void ks_add_bias(struct ks_cpu *cpu, float *x, const float *bias, size_t n, size
 
 /* gate(n, dim) = silu(gate) * up, silu(v) = v / (1 + exp(-v)). */
 void ks_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim);
+
+/* gpt-oss's gate: with g = gate up to 7 and u = up within -7..7, gate(n, dim) = g / (1 + exp(-1.702
+ * * g)) * (u + 1). */
+void ks_clamped_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim);
 
 enum ks_rope_pairing {
     KS_ROPE_ADJACENT, /* (2i, 2i+1): llama in GGUF's row order */
@@ -102,6 +113,9 @@ struct ks_attention {
     const size_t *q_starts;
     size_t window;
     float scale;
+    /* (heads) or NULL: a score that each query's softmax counts beside its keys', without a value:
+     * its exp is added to the sum behind the lanes. */
+    const float *sinks;
 };
 int ks_attend(struct ks_cpu *cpu, const struct ks_attention *a, float *out, size_t ldout,
               struct ks_error *err);

@@ -75,7 +75,7 @@ static int trial(const struct ks_ops *ops)
     ops->transpose(x, 3, 1, 1, panel);
     ops->product(&(struct ks_product){
         .x = x, .ldx = 3, .m = 1, .b = panel, .n = 1, .k = 1, .y = y, .ldy = 1});
-    ops->softmax(x, 3, 0.0f);
+    ops->softmax(x, 3, 0.0f, NULL);
     static const uint8_t block[34] = {0x00, 0x3c, 7}; /* Q8_0: scale 1, values 7, 0, 0 ... */
     float decoded[32];
     ops->decode(KS_Q8_0, block, decoded, 32);

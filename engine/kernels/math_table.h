@@ -41,4 +41,8 @@
         0x1.6d110ap-10f, 0x1.120b6ep-7f, 0x1.55551ap-5f, 0x1.5554dcp-3f, 0.5f, 1.0f, 1.0f          \
     }
 
+/* Of gpt-oss's gate. */
+#define KS_CLAMP         7.0f
+#define KS_CLAMPED_SLOPE 1.702f
+
 #endif

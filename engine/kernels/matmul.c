@@ -2,6 +2,8 @@
  * Products with weights. A task is a panel of W's rows and a chunk of tokens: the panel is decoded
  * into the worker's cache, k-major, and every token of the chunk runs over it. So a weight is
  * decoded once a chunk, and chunks are made only where panels alone are too few for the threads.
+ * The tasks of a stack of matrices, each with tokens of its own, are handed out in one loop, so
+ * that experts with few tokens don't leave threads idle one after the other.
  */
 #include <assert.h>
 #include <string.h>
@@ -17,8 +19,15 @@ struct matmul {
     uint64_t row_bytes;
     const float *x;
     float *y;
-    size_t ldx, ldy, n;
-    size_t panels, chunk; /* panels of W; tokens in a task */
+    size_t ldx, ldy;
+    const size_t *starts; /* (stacked + 1): each matrix's tokens */
+    size_t stacked, rows; /* matrices, and rows of each */
+    size_t panels, chunk; /* panels of a matrix; tokens in a task */
+};
+
+/* A task's place: rows of the stack, and tokens. */
+struct place {
+    size_t row, n_rows, token, n_tokens;
 };
 
 static size_t least(size_t a, size_t b)
@@ -53,24 +62,42 @@ static void fill_panel(const struct matmul *t, struct ks_scratch *s, size_t row,
     }
 }
 
+static size_t tasks_of(const struct matmul *t, size_t matrix)
+{
+    return t->panels * pieces(t->starts[matrix + 1] - t->starts[matrix], t->chunk);
+}
+
+static struct place find_place(const struct matmul *t, size_t i)
+{
+    size_t matrix = 0, panel = t->cpu->ops->panel;
+    for (size_t tasks; i >= (tasks = tasks_of(t, matrix)); matrix++)
+        i -= tasks;
+    size_t row = i % t->panels * panel;
+    size_t token = t->starts[matrix] + i / t->panels * t->chunk;
+    return (struct place){
+        .row = matrix * t->rows + row,
+        .n_rows = least(panel, t->rows - row),
+        .token = token,
+        .n_tokens = least(t->chunk, t->starts[matrix + 1] - token),
+    };
+}
+
 static void run_task(void *ctx, size_t i, int worker)
 {
     const struct matmul *t = ctx;
-    const struct ks_ops *ops = t->cpu->ops;
     struct ks_scratch *s = &t->cpu->workers[worker];
-    size_t row = i % t->panels * ops->panel, token = i / t->panels * t->chunk;
-    size_t n_rows = least(ops->panel, t->w->rows - row);
+    const struct place at = find_place(t, i);
     for (size_t k = 0; k < t->w->cols; k += KS_BLOCK_K) {
         size_t n_k = least(KS_BLOCK_K, t->w->cols - k);
-        fill_panel(t, s, row, n_rows, k, n_k);
-        ops->product(&(struct ks_product){
-            .x = t->x + token * t->ldx + k,
+        fill_panel(t, s, at.row, at.n_rows, k, n_k);
+        t->cpu->ops->product(&(struct ks_product){
+            .x = t->x + at.token * t->ldx + k,
             .ldx = t->ldx,
-            .m = least(t->chunk, t->n - token),
+            .m = at.n_tokens,
             .b = s->panel,
-            .n = n_rows,
+            .n = at.n_rows,
             .k = n_k,
-            .y = t->y + token * t->ldy + row,
+            .y = t->y + at.token * t->ldy + at.row % t->rows,
             .ldy = t->ldy,
             .resume = k > 0,
         });
@@ -92,12 +119,12 @@ static void copy_row(void *ctx, size_t i, int worker)
 
 static int space_out(struct matmul *t, struct ks_error *err)
 {
-    size_t ld = t->w->cols + APART;
-    if (t->ldx % PAGE != 0 || t->n < 2)
+    size_t ld = t->w->cols + APART, n = t->starts[t->stacked];
+    if (t->ldx % PAGE != 0 || n < 2)
         return 0;
-    if (ks_growing_reserve(&t->cpu->spaced, t->n * ld, "activations", err))
+    if (ks_growing_reserve(&t->cpu->spaced, n * ld, "activations", err))
         return -1;
-    ks_pool_for(t->cpu->pool, t->n, copy_row, t);
+    ks_pool_for(t->cpu->pool, n, copy_row, t);
     t->x = t->cpu->spaced.floats;
     t->ldx = ld;
     return 0;
@@ -111,26 +138,59 @@ static size_t chunk_of(size_t n, size_t panels, size_t threads)
     return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
 }
 
-int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, size_t ldx, size_t n,
-              float *y, size_t ldy, struct ks_error *err)
+/* Sets the chunk; how many tasks that makes. */
+static size_t cut(struct matmul *t)
+{
+    size_t most = 0, busy = 0, tasks = 0;
+    for (size_t m = 0; m < t->stacked; m++) {
+        size_t n = t->starts[m + 1] - t->starts[m];
+        most = n > most ? n : most;
+        busy += n > 0;
+    }
+    if (busy == 0)
+        return 0;
+    t->chunk = chunk_of(most, t->panels * busy, (size_t)ks_pool_threads(t->cpu->pool));
+    for (size_t m = 0; m < t->stacked; m++)
+        tasks += tasks_of(t, m);
+    return tasks;
+}
+
+int ks_matmul_stacked(struct ks_cpu *cpu, const struct ks_matrix *w, size_t stacked,
+                      const size_t *starts, const float *x, size_t ldx, float *y, size_t ldy,
+                      struct ks_error *err)
 {
     const struct ks_type_info *info = ks_type_info((uint32_t)w->type);
-    struct matmul t = {.cpu = cpu, .w = w, .x = x, .ldx = ldx, .n = n, .y = y, .ldy = ldy};
+    struct matmul t = {.cpu = cpu,
+                       .w = w,
+                       .x = x,
+                       .ldx = ldx,
+                       .y = y,
+                       .ldy = ldy,
+                       .starts = starts,
+                       .stacked = stacked,
+                       .rows = w->rows / stacked};
     if (!info || !info->decodes)
         return ks_fail(err, KS_UNSUPPORTED, "cannot multiply by a matrix of type %s",
                        info ? info->name : "unknown");
     if (!ks_type_row_bytes(w->type, w->cols, &t.row_bytes))
         return ks_fail(err, KS_INTERNAL, "a %s matrix of %llu columns, not whole blocks of %u",
                        info->name, (unsigned long long)w->cols, info->block_elems);
-    assert(ldx >= w->cols && ldy >= w->rows);
-    t.panels = pieces(w->rows, cpu->ops->panel);
-    if (n == 0 || t.panels == 0)
+    assert(ldx >= w->cols && ldy >= t.rows && t.rows * stacked == w->rows);
+    t.panels = pieces(t.rows, cpu->ops->panel);
+    size_t tasks = cut(&t);
+    if (tasks == 0)
         return 0;
     if (space_out(&t, err))
         return -1;
-    t.chunk = chunk_of(n, t.panels, (size_t)ks_pool_threads(cpu->pool));
-    ks_pool_for(cpu->pool, t.panels * pieces(n, t.chunk), run_task, &t);
+    ks_pool_for(cpu->pool, tasks, run_task, &t);
     return 0;
+}
+
+int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, size_t ldx, size_t n,
+              float *y, size_t ldy, struct ks_error *err)
+{
+    const size_t starts[2] = {0, n};
+    return ks_matmul_stacked(cpu, w, 1, starts, x, ldx, y, ldy, err);
 }
 
 struct gather {

@@ -25,6 +25,17 @@ struct ks_product {
     bool resume, stairs;
 };
 
+/* One position of the delta rule on `columns` of a state's columns; see recur.h. */
+#define KS_DELTA_COLUMNS 32
+struct ks_delta_step {
+    float *state;       /* (dim_k, KS_DELTA_COLUMNS), 64-byte aligned */
+    const float *q, *k; /* (dim_k) */
+    const float *v;     /* (columns) */
+    float *out;         /* (columns) */
+    size_t dim_k, columns;
+    float decay, beta;
+};
+
 struct ks_ops {
     size_t panel; /* outputs side by side: the width of a packed panel */
 
@@ -37,12 +48,19 @@ struct ks_ops {
 
     void (*rmsnorm)(const float *x, size_t dim, const float *gain, float eps, float *y);
     void (*add)(float *x, const float *y, size_t n);
+    void (*add_scaled)(float *x, const float *y, float weight, size_t n); /* x += weight * y */
+    void (*add_product)(float *x, const float *a, const float *b,
+                        size_t n); /* x += a * b; by fma */
     void (*silu_mul)(float *gate, const float *up, size_t n);
+    void (*sigmoid_mul)(float *x, const float *gate, size_t n); /* gate may be x */
+    void (*clamped_silu_mul)(float *gate, const float *up, size_t n);
+    void (*unit)(float *x, size_t dim, float eps, float scale); /* of ks_unit_heads, one head */
     /* One head of one row; c and s are the row's table entries (half). */
     void (*rotate)(float *x, size_t half, enum ks_rope_pairing pairing, const float *c,
                    const float *s);
-    /* row(n) = softmax(scale * row) */
-    void (*softmax)(float *row, size_t n, float scale);
+    /* row(n) = softmax(scale * row), with *sink, where there is one, among what is summed */
+    void (*softmax)(float *row, size_t n, float scale, const float *sink);
+    void (*delta)(const struct ks_delta_step *step);
 
     /* Fused multiply-adds on registers alone, fmas of them a round; what they come to. */
     float (*spin)(size_t rounds);

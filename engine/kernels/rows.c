@@ -81,6 +81,17 @@ void ks_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, siz
     run_rows(cpu, &r);
 }
 
+static void clamped_silu_mul_row(const struct rows *r, size_t row)
+{
+    r->ops->clamped_silu_mul(r->x + row * r->dim, r->in + row * r->dim, r->dim);
+}
+
+void ks_clamped_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim)
+{
+    struct rows r = {.x = gate, .in = up, .n = n, .dim = dim, .run = clamped_silu_mul_row};
+    run_rows(cpu, &r);
+}
+
 static void rotate_row(const struct rows *r, size_t row)
 {
     size_t at = (size_t)r->positions[row] * r->half, head_dim = r->dim / r->heads;

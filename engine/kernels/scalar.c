@@ -6,6 +6,7 @@
 
 #include "engine/kernels/lanes.h"
 #include "engine/kernels/math.h"
+#include "engine/kernels/math_table.h"
 #include "engine/kernels/ops.h"
 #include "engine/quant/decode.h"
 
@@ -48,6 +49,45 @@ static void add(float *x, const float *y, size_t n)
         x[i] += y[i];
 }
 
+static void add_scaled(float *x, const float *y, float weight, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = fmaf(weight, y[i], x[i]);
+}
+
+static void add_product(float *x, const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = fmaf(a[i], b[i], x[i]);
+}
+
+static void unit(float *x, size_t dim, float eps, float scale)
+{
+    float lane[KS_LANES] = {0};
+    for (size_t i = 0; i < dim; i++)
+        lane[i % KS_LANES] = fmaf(x[i], x[i], lane[i % KS_LANES]);
+    float factor = scale / sqrtf(ks_lanes_sum_f32(lane) + eps);
+    for (size_t i = 0; i < dim; i++)
+        x[i] *= factor;
+}
+
+static void sigmoid_mul(float *x, const float *gate, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = x[i] / (1.0f + ks_expf(-gate[i]));
+}
+
+/* A NaN passes through the clamps. */
+static void clamped_silu_mul(float *gate, const float *up, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float g = KS_CLAMP < gate[i] ? KS_CLAMP : gate[i];
+        float u = KS_CLAMP < up[i] ? KS_CLAMP : up[i];
+        u = -KS_CLAMP > u ? -KS_CLAMP : u;
+        gate[i] = g / (1.0f + ks_expf(-(KS_CLAMPED_SLOPE * g))) * (u + 1.0f);
+    }
+}
+
 static void silu_mul(float *gate, const float *up, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -66,7 +106,7 @@ static void rotate(float *x, size_t half, enum ks_rope_pairing pairing, const fl
     }
 }
 
-static void softmax(float *row, size_t n, float scale)
+static void softmax(float *row, size_t n, float scale, const float *sink)
 {
     float greatest[KS_LANES], sum[KS_LANES] = {0};
     for (size_t l = 0; l < KS_LANES; l++)
@@ -77,13 +117,34 @@ static void softmax(float *row, size_t n, float scale)
         *g = row[i] > *g ? row[i] : *g;
     }
     float max = ks_lanes_max_f32(greatest);
+    max = sink && *sink > max ? *sink : max;
     for (size_t i = 0; i < n; i++) {
         row[i] = ks_expf(row[i] - max);
         sum[i % KS_LANES] += row[i];
     }
     float total = ks_lanes_sum_f32(sum);
+    if (sink)
+        total += ks_expf(*sink - max);
     for (size_t i = 0; i < n; i++)
         row[i] /= total;
+}
+
+static void delta(const struct ks_delta_step *s)
+{
+    for (size_t j = 0; j < s->columns; j++) {
+        float *column = s->state + j, kept = 0.0f, out = 0.0f;
+        for (size_t i = 0; i < s->dim_k; i++) {
+            column[i * KS_DELTA_COLUMNS] *= s->decay;
+            kept = fmaf(s->k[i], column[i * KS_DELTA_COLUMNS], kept);
+        }
+        float d = (s->v[j] - kept) * s->beta;
+        for (size_t i = 0; i < s->dim_k; i++) {
+            float *element = column + i * KS_DELTA_COLUMNS;
+            *element = fmaf(s->k[i], d, *element);
+            out = fmaf(s->q[i], *element, out);
+        }
+        s->out[j] = out;
+    }
 }
 
 #define CHAINS 4
@@ -104,9 +165,15 @@ const struct ks_ops ks_scalar_ops = {
     .product = product,
     .rmsnorm = rmsnorm,
     .add = add,
+    .add_scaled = add_scaled,
+    .add_product = add_product,
     .silu_mul = silu_mul,
+    .sigmoid_mul = sigmoid_mul,
+    .clamped_silu_mul = clamped_silu_mul,
+    .unit = unit,
     .rotate = rotate,
     .softmax = softmax,
+    .delta = delta,
     .spin = spin,
     .fmas = CHAINS,
 };

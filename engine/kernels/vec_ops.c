@@ -3,7 +3,7 @@
  */
 #include "engine/kernels/vec_ops.h"
 
-static void rmsnorm(const float *x, size_t dim, const float *gain, float eps, float *y)
+KS_INLINE float sum_of_squares(const float *x, size_t dim)
 {
     size_t whole = dim / KS_LANES * KS_LANES, rest = dim - whole;
     ks_f32x16 lanes = ks_f32x16_set(0.0f);
@@ -15,9 +15,21 @@ static void rmsnorm(const float *x, size_t dim, const float *gain, float eps, fl
         ks_f32x16 v = ks_f32x16_load_part(x + whole, rest, 0.0f);
         lanes = ks_f32x16_fma(v, v, lanes);
     }
-    float scale = 1.0f / sqrtf(ks_f32x16_sum(lanes) / (float)dim + eps);
+    return ks_f32x16_sum(lanes);
+}
+
+static void rmsnorm(const float *x, size_t dim, const float *gain, float eps, float *y)
+{
+    float scale = 1.0f / sqrtf(sum_of_squares(x, dim) / (float)dim + eps);
     for (size_t i = 0; i < dim; i++)
         y[i] = x[i] * scale * gain[i];
+}
+
+static void unit(float *x, size_t dim, float eps, float scale)
+{
+    float factor = scale / sqrtf(sum_of_squares(x, dim) + eps);
+    for (size_t i = 0; i < dim; i++)
+        x[i] *= factor;
 }
 
 static void add(float *x, const float *y, size_t n)
@@ -26,22 +38,77 @@ static void add(float *x, const float *y, size_t n)
         x[i] += y[i];
 }
 
-KS_INLINE ks_f32x16 silu(ks_f32x16 gate, ks_f32x16 up)
+static void add_scaled(float *x, const float *y, float weight, size_t n)
+{
+    size_t whole = n / KS_VF * KS_VF;
+    ks_vf w = ks_vf_set(weight);
+    for (size_t i = 0; i < whole; i += KS_VF)
+        ks_vf_store(x + i, ks_vf_fma(w, ks_vf_load(y + i), ks_vf_load(x + i)));
+    for (size_t i = whole; i < n; i++)
+        x[i] = fmaf(weight, y[i], x[i]);
+}
+
+static void add_product(float *x, const float *a, const float *b, size_t n)
+{
+    size_t whole = n / KS_VF * KS_VF;
+    for (size_t i = 0; i < whole; i += KS_VF)
+        ks_vf_store(x + i, ks_vf_fma(ks_vf_load(a + i), ks_vf_load(b + i), ks_vf_load(x + i)));
+    for (size_t i = whole; i < n; i++)
+        x[i] = fmaf(a[i], b[i], x[i]);
+}
+
+/* x / (1 + exp(-gate)) */
+KS_INLINE ks_f32x16 times_sigmoid(ks_f32x16 x, ks_f32x16 gate)
 {
     ks_f32x16 e = ks_f32x16_exp(ks_f32x16_neg(gate));
-    return ks_f32x16_mul(ks_f32x16_div(gate, ks_f32x16_add(ks_f32x16_set(1.0f), e)), up);
+    return ks_f32x16_div(x, ks_f32x16_add(ks_f32x16_set(1.0f), e));
+}
+
+KS_INLINE ks_f32x16 silu_times(ks_f32x16 gate, ks_f32x16 up)
+{
+    return ks_f32x16_mul(times_sigmoid(gate, gate), up);
+}
+
+/* x < limit or a NaN: x */
+KS_INLINE ks_f32x16 at_most(float limit, ks_f32x16 x)
+{
+    return ks_f32x16_neg(ks_f32x16_max(ks_f32x16_set(-limit), ks_f32x16_neg(x)));
+}
+
+KS_INLINE ks_f32x16 clamped_silu_times(ks_f32x16 gate, ks_f32x16 up)
+{
+    ks_f32x16 g = at_most(KS_CLAMP, gate);
+    ks_f32x16 u = ks_f32x16_max(ks_f32x16_set(-KS_CLAMP), at_most(KS_CLAMP, up));
+    ks_f32x16 slope = ks_f32x16_set(KS_CLAMPED_SLOPE), one = ks_f32x16_set(1.0f);
+    return ks_f32x16_mul(times_sigmoid(g, ks_f32x16_mul(slope, g)), ks_f32x16_add(u, one));
+}
+
+/* x(n) = f(x, y) */
+KS_INLINE void map(float *x, const float *y, size_t n, ks_f32x16 (*f)(ks_f32x16, ks_f32x16))
+{
+    size_t whole = n / KS_LANES * KS_LANES, rest = n - whole;
+    for (size_t i = 0; i < whole; i += KS_LANES)
+        ks_f32x16_store(x + i, f(ks_f32x16_load(x + i), ks_f32x16_load(y + i)));
+    if (rest) {
+        ks_f32x16 a = ks_f32x16_load_part(x + whole, rest, 0.0f);
+        ks_f32x16 b = ks_f32x16_load_part(y + whole, rest, 0.0f);
+        ks_f32x16_store_part(x + whole, rest, f(a, b));
+    }
 }
 
 static void silu_mul(float *gate, const float *up, size_t n)
 {
-    size_t whole = n / KS_LANES * KS_LANES, rest = n - whole;
-    for (size_t i = 0; i < whole; i += KS_LANES)
-        ks_f32x16_store(gate + i, silu(ks_f32x16_load(gate + i), ks_f32x16_load(up + i)));
-    if (rest) {
-        ks_f32x16 g = ks_f32x16_load_part(gate + whole, rest, 0.0f);
-        ks_f32x16 u = ks_f32x16_load_part(up + whole, rest, 0.0f);
-        ks_f32x16_store_part(gate + whole, rest, silu(g, u));
-    }
+    map(gate, up, n, silu_times);
+}
+
+static void sigmoid_mul(float *x, const float *gate, size_t n)
+{
+    map(x, gate, n, times_sigmoid);
+}
+
+static void clamped_silu_mul(float *gate, const float *up, size_t n)
+{
+    map(gate, up, n, clamped_silu_times);
 }
 
 static void rotate(float *x, size_t half, enum ks_rope_pairing pairing, const float *c,
@@ -81,10 +148,12 @@ KS_INLINE float scale_row(float *row, size_t n, float scale)
     return ks_f32x16_greatest(greatest);
 }
 
-static void softmax(float *row, size_t n, float scale)
+static void softmax(float *row, size_t n, float scale, const float *sink)
 {
     size_t whole = n / KS_LANES * KS_LANES, rest = n - whole;
-    ks_f32x16 max = ks_f32x16_set(scale_row(row, n, scale)), lanes = ks_f32x16_set(0.0f);
+    float greatest = scale_row(row, n, scale);
+    greatest = sink && *sink > greatest ? *sink : greatest;
+    ks_f32x16 max = ks_f32x16_set(greatest), lanes = ks_f32x16_set(0.0f);
     for (size_t i = 0; i < whole; i += KS_LANES) {
         ks_f32x16 e = ks_f32x16_exp(ks_f32x16_sub(ks_f32x16_load(row + i), max));
         ks_f32x16_store(row + i, e);
@@ -95,13 +164,59 @@ static void softmax(float *row, size_t n, float scale)
         ks_f32x16_store_part(row + whole, rest, ks_f32x16_exp(ks_f32x16_sub(v, max)));
         lanes = ks_f32x16_add(lanes, ks_f32x16_load_part(row + whole, rest, 0.0f));
     }
-    ks_f32x16 sum = ks_f32x16_set(ks_f32x16_sum(lanes));
+    float total = ks_f32x16_sum(lanes);
+    if (sink)
+        total += ks_expf(*sink - greatest);
+    ks_f32x16 sum = ks_f32x16_set(total);
     for (size_t i = 0; i < whole; i += KS_LANES)
         ks_f32x16_store(row + i, ks_f32x16_div(ks_f32x16_load(row + i), sum));
     if (rest) {
         ks_f32x16 v = ks_f32x16_load_part(row + whole, rest, 0.0f);
         ks_f32x16_store_part(row + whole, rest, ks_f32x16_div(v, sum));
     }
+}
+
+/* One step on `groups` times 16 columns; those past s->columns are the state's padding. */
+KS_INLINE void delta_groups(const struct ks_delta_step *step, int groups)
+{
+    const struct ks_delta_step s = *step; /* a copy, which no store can change */
+    ks_f32x16 kept[2], out[2], d[2], decay = ks_f32x16_set(s.decay), beta = ks_f32x16_set(s.beta);
+#pragma GCC unroll 2
+    for (int g = 0; g < groups; g++)
+        kept[g] = out[g] = ks_f32x16_set(0.0f);
+    for (size_t i = 0; i < s.dim_k; i++)
+#pragma GCC unroll 2
+        for (int g = 0; g < groups; g++) {
+            float *at = s.state + i * KS_DELTA_COLUMNS + g * KS_LANES;
+            ks_f32x16 element = ks_f32x16_mul(ks_f32x16_load(at), decay);
+            ks_f32x16_store(at, element);
+            kept[g] = ks_f32x16_fma(ks_f32x16_set(s.k[i]), element, kept[g]);
+        }
+#pragma GCC unroll 2
+    for (int g = 0; g < groups; g++) {
+        size_t n = KS_PART(s.columns, g, KS_LANES);
+        ks_f32x16 v = ks_f32x16_load_part(s.v + g * KS_LANES, n, 0.0f);
+        d[g] = ks_f32x16_mul(ks_f32x16_sub(v, kept[g]), beta);
+    }
+    for (size_t i = 0; i < s.dim_k; i++)
+#pragma GCC unroll 2
+        for (int g = 0; g < groups; g++) {
+            float *at = s.state + i * KS_DELTA_COLUMNS + g * KS_LANES;
+            ks_f32x16 element = ks_f32x16_fma(ks_f32x16_set(s.k[i]), d[g], ks_f32x16_load(at));
+            ks_f32x16_store(at, element);
+            out[g] = ks_f32x16_fma(ks_f32x16_set(s.q[i]), element, out[g]);
+        }
+#pragma GCC unroll 2
+    for (int g = 0; g < groups; g++)
+        ks_f32x16_store_part(s.out + g * KS_LANES, KS_PART(s.columns, g, KS_LANES), out[g]);
+}
+
+static void delta(const struct ks_delta_step *step)
+{
+    if (step->columns > KS_LANES)
+        delta_groups(step, 2);
+    else
+        delta_groups(step, 1);
 }
 
 #define CHAINS 12 /* covers the latency of two units, and fits 16 registers */
@@ -132,9 +247,15 @@ const struct ks_ops KS_PATH(ops) = {
     .product = KS_PATH(product),
     .rmsnorm = rmsnorm,
     .add = add,
+    .add_scaled = add_scaled,
+    .add_product = add_product,
     .silu_mul = silu_mul,
+    .sigmoid_mul = sigmoid_mul,
+    .clamped_silu_mul = clamped_silu_mul,
+    .unit = unit,
     .rotate = rotate,
     .softmax = softmax,
+    .delta = delta,
     .spin = spin,
     .fmas = CHAINS * (size_t)KS_VF,
 };

@@ -2,7 +2,11 @@
 
 struct shape {
     size_t heads, kv_heads, head_dim, head_dim_v, window;
+    bool sinks;
 };
+
+/* One far above the scores, one among them, some far below. */
+static const float sinks[] = {60.0f, 0.5f, -3.0f, -90.0f, -INFINITY, 7.0f};
 
 #define N_SEQUENCES 6
 static const size_t starts[N_SEQUENCES + 1] = {0, 1, 14, 29, 29, 130, 202};
@@ -23,7 +27,8 @@ static struct inputs create_inputs(const struct shape *s)
                              .window = s->window,
                              .starts = starts,
                              .n_sequences = N_SEQUENCES,
-                             .scale = 1.7f};
+                             .scale = 1.7f,
+                             .sinks = s->sinks ? sinks : NULL};
     a.ldq = s->heads * s->head_dim + 3;
     a.ldk = s->kv_heads * s->head_dim + 1;
     a.ldv = s->kv_heads * s->head_dim_v;
@@ -65,6 +70,10 @@ static double formula(const struct ks_attention *a, size_t start, size_t i, size
         score[j] = dot * (double)a->scale;
         max = fmax(max, score[j]);
     }
+    if (a->sinks) {
+        max = fmax(max, (double)a->sinks[head]);
+        sum = exp((double)a->sinks[head] - max);
+    }
     for (size_t j = first; j <= i; j++) {
         double p = exp(score[j] - max);
         sum += p;
@@ -74,8 +83,10 @@ static double formula(const struct ks_attention *a, size_t start, size_t i, size
 }
 
 static const struct shape shapes[] = {
-    {4, 4, 16, 16, 0}, {6, 2, 64, 48, 0},  {3, 1, 20, 33, 0},  {2, 1, 8, 7, 1},
-    {2, 2, 64, 64, 5}, {2, 1, 32, 16, 16}, {1, 1, 40, 40, 40}, {2, 2, 16, 32, 500},
+    {4, 4, 16, 16, 0, false},  {6, 2, 64, 48, 0, false},   {3, 1, 20, 33, 0, false},
+    {2, 1, 8, 7, 1, false},    {2, 2, 64, 64, 5, false},   {2, 1, 32, 16, 16, false},
+    {1, 1, 40, 40, 40, false}, {2, 2, 16, 32, 500, false}, {6, 2, 20, 16, 0, true},
+    {6, 3, 16, 24, 9, true},
 };
 #define N_SHAPES (sizeof shapes / sizeof shapes[0])
 

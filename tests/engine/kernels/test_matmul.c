@@ -74,6 +74,40 @@ static void every_output_is_one_fma_chain_for_every_shape(void **state)
         }
 }
 
+/* Matrices of a stack do what each does alone, with any number of tokens, none too. */
+static void a_stack_multiplies_each_matrix_by_its_own_rows(void **state)
+{
+    (void)state;
+    enum { stacked = 5, rows = 45, cols = 96, n = 190 };
+    const size_t starts[stacked + 1] = {0, 3, 3, 120, 121, n};
+    const enum ks_type types[] = {KS_F32, KS_Q8_0, KS_MXFP4};
+    for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
+        struct ks_matrix w = random_matrix(types[type], stacked * rows, cols, 11);
+        float *x = test_floats(n * cols, 7), *want = test_floats(n * (rows + 2), 8);
+        uint64_t row_bytes;
+        assert_true(ks_type_row_bytes(w.type, cols, &row_bytes));
+        for (size_t m = 0; m < stacked; m++) {
+            const struct ks_matrix one = {w.type, rows, cols, w.data + m * rows * row_bytes};
+            expect(&one, x + starts[m] * cols, cols, starts[m + 1] - starts[m],
+                   want + starts[m] * (rows + 2), rows + 2);
+        }
+        for (size_t i = 0; i < N_ISAS; i++)
+            for (size_t t = 0; t < N_TEST_THREADS && test_runs(all_isas[i]); t++) {
+                struct ks_cpu *cpu = test_cpu(test_threads[t], all_isas[i]);
+                float *got = test_floats(n * (rows + 2), 8);
+                struct ks_error err;
+                assert_int_equal(
+                    ks_matmul_stacked(cpu, &w, stacked, starts, x, cols, got, rows + 2, &err), 0);
+                assert_same_bits(got, want, n * (rows + 2), ks_isa_name(all_isas[i]));
+                free(got);
+                ks_cpu_destroy(cpu);
+            }
+        free(x);
+        free(want);
+        free((void *)(uintptr_t)w.data);
+    }
+}
+
 static void a_chain_longer_than_the_panel_goes_on_where_it_stopped(void **state)
 {
     (void)state;
@@ -206,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_output_is_one_fma_chain_for_every_shape),
+        cmocka_unit_test(a_stack_multiplies_each_matrix_by_its_own_rows),
         cmocka_unit_test(a_chain_longer_than_the_panel_goes_on_where_it_stopped),
         cmocka_unit_test(rows_of_x_may_lie_pages_apart),
         cmocka_unit_test(every_type_that_decodes_multiplies),

@@ -1,5 +1,7 @@
 #include "tests/engine/kernels/kernels.h"
 
+#include "engine/kernels/recur.h"
+
 #define N 9
 
 static const size_t dims[] = {1, 15, 16, 17, 64, 257, 576};
@@ -64,6 +66,36 @@ static void gated(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
     ks_silu_mul(cpu, x, y, N, dim);
 }
 
+static void clamped(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_clamped_silu_mul(cpu, x, y, N, dim);
+}
+
+/* The wide values as the other factor. */
+static void clamped_up(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    float *gate = test_alloc(N * dim, sizeof *gate);
+    memcpy(gate, y, N * dim * sizeof *gate);
+    ks_clamped_silu_mul(cpu, gate, x, N, dim);
+    memcpy(x, gate, N * dim * sizeof *gate);
+    free(gate);
+}
+
+static void own_gate(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    (void)y;
+    ks_silu(cpu, x, N, dim);
+}
+
+static void other_gate(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    float *gate = test_alloc(N * dim, sizeof *gate);
+    memcpy(gate, x, N * dim * sizeof *gate);
+    memcpy(x, y, N * dim * sizeof *gate);
+    ks_sigmoid_mul(cpu, x, gate, N, dim);
+    free(gate);
+}
+
 static const int32_t positions[N] = {0, 1, 2, 3, 7, 0, 5, 6, 4};
 
 static void turned_adjacent(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
@@ -83,6 +115,10 @@ static void every_path_gives_the_scalar_bits(void **state)
     compare(sum, "add");
     compare(biased, "add_bias");
     compare(gated, "silu_mul");
+    compare(clamped, "clamped_silu_mul of gates");
+    compare(clamped_up, "clamped_silu_mul of ups");
+    compare(own_gate, "silu");
+    compare(other_gate, "sigmoid_mul");
     compare(turned_adjacent, "rope adjacent");
     compare(turned_halves, "rope halves");
 }
@@ -127,6 +163,40 @@ static void the_gate_is_its_formula(void **state)
     ks_cpu_destroy(cpu);
 }
 
+static void the_clamped_gate_is_its_formula_and_lets_nan_through(void **state)
+{
+    (void)state;
+    struct ks_cpu *cpu = test_cpu(1, KS_ISA_SCALAR);
+    for (double v = -20.0; v < 20.0; v += 0.37)
+        for (double w = -9.0; w < 9.0; w += 0.71) {
+            float gate = (float)v, up = (float)w;
+            double g = fmin((double)gate, 7.0), u = fmax(fmin((double)up, 7.0), -7.0);
+            double want = g / (1.0 + exp(-1.702 * g)) * (u + 1.0);
+            ks_clamped_silu_mul(cpu, &gate, &up, 1, 1);
+            assert_true(fabs((double)gate - want) <= 2e-6 * fabs(want) + 1e-37);
+        }
+    float gate = NAN, up = 1.0f, other = 1.0f, bad = NAN;
+    ks_clamped_silu_mul(cpu, &gate, &up, 1, 1);
+    ks_clamped_silu_mul(cpu, &other, &bad, 1, 1);
+    assert_true(isnan(gate) && isnan(other));
+    ks_cpu_destroy(cpu);
+}
+
+static void a_sigmoid_gate_is_its_formula(void **state)
+{
+    (void)state;
+    struct ks_cpu *cpu = test_cpu(1, KS_ISA_SCALAR);
+    for (double v = -80.0; v < 80.0; v += 0.37) {
+        float x = -2.5f, gate = (float)v, own = (float)v;
+        ks_sigmoid_mul(cpu, &x, &gate, 1, 1);
+        ks_silu(cpu, &own, 1, 1);
+        double sigmoid = 1.0 / (1.0 + exp(-(double)gate));
+        assert_true(fabs((double)x + 2.5 * sigmoid) <= 1e-6 * sigmoid);
+        assert_true(fabs((double)own - (double)gate * sigmoid) <= 1e-6 * fabs(v) * sigmoid);
+    }
+    ks_cpu_destroy(cpu);
+}
+
 /* Turning by the angle a of pair (x, y): x cos a - y sin a, x sin a + y cos a. */
 static void rope_turns_its_pairs_and_leaves_the_rest(void **state)
 {
@@ -151,6 +221,8 @@ int main(void)
         cmocka_unit_test(every_path_gives_the_scalar_bits),
         cmocka_unit_test(the_norm_is_its_formula),
         cmocka_unit_test(the_gate_is_its_formula),
+        cmocka_unit_test(the_clamped_gate_is_its_formula_and_lets_nan_through),
+        cmocka_unit_test(a_sigmoid_gate_is_its_formula),
         cmocka_unit_test(rope_turns_its_pairs_and_leaves_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
