@@ -17,20 +17,58 @@
 #include "engine/kernels/cpu.h"
 #include "engine/text/tokenizer.h"
 
+enum {
+    KS_MAX_LAYERS = 512,
+    KS_ROPES = 2,          /* a model's kinds of rotation: [0], and [1] of windowed layers */
+    KS_NO_ROPE = KS_ROPES, /* of a layer: it has none */
+};
+
+/* How a layer mixes positions, and what it does to each by itself. */
+enum ks_mixer { KS_MIXER_ATTENTION };
+enum ks_mlp { KS_MLP_GATED, KS_MLP_PLAIN };
+
+enum ks_norm { KS_NORM_RMS };
+/* Whether q's and k's norm takes each head by itself, all with one gain, or the row as a whole. */
+enum ks_qk_norm { KS_QK_NORM_HEAD, KS_QK_NORM_ROW };
+
+/* What the architecture says of every layer. */
+struct ks_design {
+    enum ks_norm norm;
+    enum ks_qk_norm qk_norm;
+};
+
 enum ks_rope_scaling { KS_ROPE_SCALING_NONE, KS_ROPE_SCALING_LINEAR, KS_ROPE_SCALING_YARN };
 
+/* One kind of rotation. */
+struct ks_rope {
+    uint32_t dims; /* of each head, the first ones; even */
+    enum ks_rope_pairing pairing;
+    enum ks_rope_scaling scaling;
+    float base, factor; /* factor 1: none */
+    uint32_t original_context;
+    float attn_factor;                    /* times cosine and sine */
+    float yarn_beta_fast, yarn_beta_slow; /* rotations over the original context */
+};
+
+/* What one layer is. */
+struct ks_layer_traits {
+    enum ks_mixer mixer;
+    enum ks_mlp mlp;
+    uint32_t window; /* the last positions that it sees, the own one included; 0: all */
+    uint32_t rope;   /* which of the model's, or KS_NO_ROPE */
+    uint32_t heads, kv_heads, head_dim, head_dim_v, ffn;
+};
+
+/* Every member is four bytes or a multiple of it, so that two can be compared by their bytes. */
 struct ks_hparams {
     char architecture[32];
-    uint32_t layers, hidden, heads, kv_heads, head_dim, head_dim_v, ffn, vocab, context;
+    struct ks_design design;
+    uint32_t layers, hidden, vocab, context;
+    uint32_t heads, kv_heads, head_dim, head_dim_v, ffn; /* the greatest of any layer */
     float norm_eps;
-    uint32_t rope_dims;
-    enum ks_rope_pairing rope_pairing;
-    enum ks_rope_scaling rope_scaling;
-    float rope_base, rope_factor; /* factor 1: none */
-    uint32_t rope_original_context;
-    float rope_attn_factor;               /* times cosine and sine */
-    float yarn_beta_fast, yarn_beta_slow; /* rotations over the original context */
-    float attention_scale;                /* on q.k */
+    float attention_scale; /* on q.k */
+    struct ks_rope rope[KS_ROPES];
+    struct ks_layer_traits layer[KS_MAX_LAYERS]; /* (layers); the others are 0 */
 };
 
 /* Accessors beside engine.h's. All borrow. */
@@ -47,13 +85,23 @@ struct ks_hash ks_model_hash(struct ks_model *m);
 /* The same with other tensors in the place of the model's, as for ks_net_bind: what an arm is. */
 struct ks_hash ks_model_hash_with(const struct ks_model *m, const struct ks_matrix *tensors);
 
+/* A layer's tensors. Matrices without data and vectors that are NULL: the layer has none. Vectors
+ * are decoded to f32. Tensors that hold several of these are bound as their parts. */
 struct ks_net_layer {
+    const float *attn_norm; /* (hidden) */
     struct ks_matrix attn_q, attn_k, attn_v, attn_output;
-    struct ks_matrix ffn_gate, ffn_up, ffn_down;
-    const float *attn_norm, *ffn_norm; /* (hidden), decoded to f32 */
-    /* NULL where there are none: */
     const float *bias_q, *bias_k, *bias_v, *bias_o;
+    const float *q_norm, *k_norm; /* (head_dim), or the row's width */
+    const float *post_attn_norm;  /* (hidden), of what is added to the residual */
+
+    const float *ffn_norm; /* (hidden) */
+    struct ks_matrix ffn_gate, ffn_up, ffn_down;
     const float *bias_gate, *bias_up, *bias_down;
+    const float *post_ffn_norm; /* (hidden) */
+};
+
+struct ks_rope_table {
+    float *cosine, *sine; /* (positions, dims / 2), NULL where no layer rotates by it */
 };
 
 struct ks_net {
@@ -61,10 +109,10 @@ struct ks_net {
     struct ks_matrix token_embd, head; /* head is token_embd where tied, its original bytes */
     const float *output_norm;          /* (hidden) */
     struct ks_net_layer *layers;       /* (hparams.layers) */
-    const float *rope_factors;         /* (rope_dims / 2) dividing the frequencies, or NULL */
-    float *rope_cos, *rope_sin;        /* (positions, rope_dims / 2) */
-    size_t positions;                  /* the longest sequence that the tables serve */
-    void *memory;                      /* private: decoded vectors */
+    const float *rope_factors;         /* (rope[0].dims / 2) dividing the frequencies, or NULL */
+    struct ks_rope_table rope[KS_ROPES];
+    size_t positions; /* the longest sequence that the tables serve */
+    void *memory;     /* private: decoded vectors */
 };
 
 /* Binds tensors (one matrix for each of the model's tensors, in file order: the model's own or an
@@ -81,5 +129,9 @@ void ks_net_finish(struct ks_net *net); /* accepts a zeroed one */
  * pointers are compared, so equal ones must share memory; of vectors the decoded values. False for
  * different hyperparameters. */
 bool ks_net_stage_equal(const struct ks_net *a, const struct ks_net *b, int stage);
+
+/* Multiplications and additions, counted apart, of a layer over a sequence of n whose rows from
+ * `first` on are wanted: matrices, and the attention's products. */
+double ks_net_layer_flops(const struct ks_net *net, size_t layer, size_t n, size_t first);
 
 #endif

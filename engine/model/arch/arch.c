@@ -3,29 +3,39 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What every pre-norm transformer with a gated FFN has. */
-#define DENSE_ROLES                                                                                \
-    (KS_ROLE_BIT(KS_ROLE_TOKEN_EMBD) | KS_ROLE_BIT(KS_ROLE_OUTPUT_NORM) |                          \
-     KS_ROLE_BIT(KS_ROLE_ATTN_NORM) | KS_ROLE_BIT(KS_ROLE_ATTN_Q) | KS_ROLE_BIT(KS_ROLE_ATTN_K) |  \
-     KS_ROLE_BIT(KS_ROLE_ATTN_V) | KS_ROLE_BIT(KS_ROLE_ATTN_OUTPUT) |                              \
-     KS_ROLE_BIT(KS_ROLE_FFN_NORM) | KS_ROLE_BIT(KS_ROLE_FFN_GATE) | KS_ROLE_BIT(KS_ROLE_FFN_UP) | \
-     KS_ROLE_BIT(KS_ROLE_FFN_DOWN))
+#define BIT KS_PART_BIT
 
-#define ATTN_BIAS_ROLES                                                                            \
-    (KS_ROLE_BIT(KS_ROLE_ATTN_Q_BIAS) | KS_ROLE_BIT(KS_ROLE_ATTN_K_BIAS) |                         \
-     KS_ROLE_BIT(KS_ROLE_ATTN_V_BIAS) | KS_ROLE_BIT(KS_ROLE_ATTN_OUTPUT_BIAS))
-
-#define FFN_BIAS_ROLES                                                                             \
-    (KS_ROLE_BIT(KS_ROLE_FFN_GATE_BIAS) | KS_ROLE_BIT(KS_ROLE_FFN_UP_BIAS) |                       \
-     KS_ROLE_BIT(KS_ROLE_FFN_DOWN_BIAS))
+/* What every model here has outside its layers, and every pre-norm layer beside its blocks. */
+#define WHOLE    (BIT(KS_PART_EMBED) | BIT(KS_PART_OUTPUT_NORM))
+#define PRE_NORM (BIT(KS_PART_ATTN_NORM) | BIT(KS_PART_FFN_NORM))
 
 static const struct ks_arch architectures[] = {
     {
         .name = "llama",
         .rope_pairing = KS_ROPE_ADJACENT,
-        .required = DENSE_ROLES,
-        .optional = KS_ROLE_BIT(KS_ROLE_OUTPUT) | KS_ROLE_BIT(KS_ROLE_ROPE_FREQS) |
-                    ATTN_BIAS_ROLES | FFN_BIAS_ROLES,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_ROPE_FREQS) | BIT(KS_PART_QKV_BIAS) |
+                    BIT(KS_PART_ATTN_OUTPUT_BIAS) | BIT(KS_PART_FFN_BIAS) |
+                    BIT(KS_PART_FFN_GATE_BIAS),
+    },
+    {
+        .name = "qwen2",
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | PRE_NORM | BIT(KS_PART_QKV_BIAS),
+        .optional = BIT(KS_PART_OUTPUT),
+    },
+    {
+        .name = "qwen3",
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | PRE_NORM | BIT(KS_PART_QK_NORM),
+        .optional = BIT(KS_PART_OUTPUT),
+    },
+    {
+        .name = "smollm3",
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+        .no_rope_period = 4,
     },
 };
 
@@ -46,5 +56,34 @@ void ks_arch_list(char *text, size_t size)
     for (size_t i = 0; i < N_ARCHITECTURES && at < size; i++) {
         int n = snprintf(text + at, size - at, "%s%s", i ? ", " : "", architectures[i].name);
         at += n < 0 ? 0 : (size_t)n;
+    }
+}
+
+/* What a mixer and an MLP consist of; they bring their parts to the layers that have them. */
+static const struct ks_parts mixers[] = {
+    [KS_MIXER_ATTENTION] = {BIT(KS_PART_ATTN), BIT(KS_PART_ATTN_QKV)},
+};
+static const struct ks_parts mlps[] = {
+    [KS_MLP_GATED] = {BIT(KS_PART_FFN) | BIT(KS_PART_FFN_GATE), BIT(KS_PART_FFN_GATE_UP)},
+    [KS_MLP_PLAIN] = {BIT(KS_PART_FFN), 0},
+};
+
+struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_traits *layer)
+{
+    struct ks_parts parts = {arch->required, arch->optional};
+    if (layer) {
+        parts.required |= mixers[layer->mixer].required | mlps[layer->mlp].required;
+        parts.optional |= mixers[layer->mixer].optional | mlps[layer->mlp].optional;
+    }
+    return parts;
+}
+
+void ks_arch_layers(const struct ks_arch *arch, struct ks_hparams *h)
+{
+    for (uint32_t i = 0; i < h->layers; i++) {
+        struct ks_layer_traits *l = &h->layer[i];
+        l->mixer = arch->mixer;
+        l->mlp = arch->mlp;
+        l->rope = arch->no_rope_period && (i + 1) % arch->no_rope_period == 0 ? KS_NO_ROPE : 0;
     }
 }

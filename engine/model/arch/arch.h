@@ -1,7 +1,8 @@
 /*
- * Architectures as descriptions: which tensors a model of each has, of what shape, and how its
- * blocks differ. A new family is a row in arch.c's table; a part that no family before had is a
- * role in roles.c and a step in forward.c that runs where the role is bound.
+ * Architectures as descriptions: which tensors a model of each has, of what shape, which keys set
+ * its numbers, and how its layers differ. A new family is a row in arch.c's table. A tensor that no
+ * family before had is a row in roles.c, a number one in fields.c; a block that runs where the
+ * tensor is bound stands in net/.
  *
  * Constant tables and pure functions; any thread.
  */
@@ -20,65 +21,141 @@ enum ks_role {
     KS_ROLE_ATTN_Q,
     KS_ROLE_ATTN_K,
     KS_ROLE_ATTN_V,
+    KS_ROLE_ATTN_QKV,
     KS_ROLE_ATTN_OUTPUT,
     KS_ROLE_ATTN_Q_BIAS,
     KS_ROLE_ATTN_K_BIAS,
     KS_ROLE_ATTN_V_BIAS,
+    KS_ROLE_ATTN_QKV_BIAS,
     KS_ROLE_ATTN_OUTPUT_BIAS,
+    KS_ROLE_ATTN_Q_NORM,
+    KS_ROLE_ATTN_K_NORM,
+    KS_ROLE_POST_ATTN_NORM,
     KS_ROLE_FFN_NORM,
     KS_ROLE_FFN_GATE,
     KS_ROLE_FFN_UP,
+    KS_ROLE_FFN_GATE_UP,
     KS_ROLE_FFN_DOWN,
     KS_ROLE_FFN_GATE_BIAS,
     KS_ROLE_FFN_UP_BIAS,
     KS_ROLE_FFN_DOWN_BIAS,
+    KS_ROLE_POST_FFN_NORM,
     KS_ROLE_COUNT,
 };
 
-/* A set of roles: bit KS_ROLE_BIT(role). */
-#define KS_ROLE_BIT(role) (UINT64_C(1) << (role))
+/* Which roles come together: an architecture, a mixer and an MLP name sets of these parts. */
+enum ks_part {
+    KS_PART_EMBED,
+    KS_PART_OUTPUT_NORM,
+    KS_PART_OUTPUT, /* absent: the head is the embedding table */
+    KS_PART_ROPE_FREQS,
+    KS_PART_ATTN_NORM,
+    KS_PART_ATTN,     /* q, k, v, output */
+    KS_PART_ATTN_QKV, /* q, k and v in one, where the file has it so */
+    KS_PART_QKV_BIAS,
+    KS_PART_ATTN_OUTPUT_BIAS,
+    KS_PART_QK_NORM,
+    KS_PART_POST_ATTN_NORM,
+    KS_PART_FFN_NORM,
+    KS_PART_FFN, /* up, down */
+    KS_PART_FFN_GATE,
+    KS_PART_FFN_GATE_UP, /* gate and up in one, where the file has it so */
+    KS_PART_FFN_BIAS,
+    KS_PART_FFN_GATE_BIAS,
+    KS_PART_POST_FFN_NORM,
+};
+
+/* A set of parts: bit KS_PART_BIT(part). */
+#define KS_PART_BIT(part) (UINT64_C(1) << (part))
+
+/* Keys that only some architectures have; the others refuse them. A set as of parts. */
+enum ks_key_set {
+    KS_KEYS_ALL, /* every architecture's */
+};
+
+/* A tensor's name that in this architecture stands for another role than roles.c says. */
+struct ks_alias {
+    const char *name; /* NULL ends a list */
+    enum ks_role role;
+};
 
 struct ks_arch {
     const char *name; /* general.architecture */
+    struct ks_design design;
     enum ks_rope_pairing rope_pairing;
-    uint64_t required, optional; /* sets of roles; every other tensor is refused */
+    enum ks_mixer mixer; /* of every layer, unless layers.c says otherwise */
+    enum ks_mlp mlp;
+    uint64_t required, optional;    /* parts beside the mixer's and the MLP's */
+    uint64_t keys;                  /* sets of keys beside KS_KEYS_ALL */
+    const struct ks_alias *aliases; /* or NULL */
+    uint32_t no_rope_period;        /* p: every p-th layer has no rope; 0: all have */
 };
 
 /* The description of an architecture; NULL if it is not known. */
 const struct ks_arch *ks_arch_find(const char *name);
 /* "llama, qwen2, ...", into text, for messages. */
 void ks_arch_list(char *text, size_t size);
+/* The parts that a layer, or the model outside its layers (layer == NULL), has to have and may
+ * have. */
+struct ks_parts {
+    uint64_t required, optional;
+};
+struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_traits *layer);
+/* Fills h->layer[0..layers) from the architecture and what the file said: what differs from layer
+ * to layer. */
+void ks_arch_layers(const struct ks_arch *arch, struct ks_hparams *h);
 
 /* A dimension that hyperparameters give. */
 enum ks_dim {
-    KS_DIM_ONE, /* of a vector */
+    KS_DIM_ONE,
     KS_DIM_HIDDEN,
     KS_DIM_VOCAB,
     KS_DIM_FFN,
-    KS_DIM_Q,    /* heads * head_dim */
-    KS_DIM_K,    /* kv_heads * head_dim */
-    KS_DIM_V,    /* kv_heads * head_dim_v */
-    KS_DIM_ATTN, /* heads * head_dim_v */
-    KS_DIM_ROPE, /* rope_dims / 2 */
+    KS_DIM_GATE_UP, /* 2 * ffn */
+    KS_DIM_Q,       /* heads * head_dim */
+    KS_DIM_K,       /* kv_heads * head_dim */
+    KS_DIM_V,       /* kv_heads * head_dim_v */
+    KS_DIM_QKV,     /* the three together */
+    KS_DIM_ATTN,    /* heads * head_dim_v */
+    KS_DIM_Q_NORM,  /* head_dim, or as Q */
+    KS_DIM_K_NORM,  /* head_dim, or as K */
+    KS_DIM_ROPE,    /* rope[0].dims / 2 */
 };
 
+enum { KS_MAX_PARTS_OF_ROLE = 3 };
+
 struct ks_role_info {
-    const char *name;       /* "attn_q.weight"; of a layer it follows "blk.N." */
+    const char *name; /* "attn_q.weight"; of a layer it follows "blk.N." */
+    enum ks_part part;
     bool per_layer;         /* the slot is in struct ks_net_layer, else in struct ks_net */
-    enum ks_dim cols, rows; /* rows KS_DIM_ONE: a vector, decoded to f32 */
+    bool vector;            /* decoded to f32 */
+    enum ks_dim cols, rows; /* rows is KS_DIM_ONE of most vectors */
     size_t slot;            /* offset of a struct ks_matrix, or of a const float * for a vector */
+    /* Of a tensor without a slot of its own: the roles whose rows (of a vector: elements) follow
+     * one another in it. */
+    uint32_t n_pieces;
+    enum ks_role pieces[KS_MAX_PARTS_OF_ROLE];
 };
 
 const struct ks_role_info *ks_role_info(enum ks_role role);
-/* The role that a tensor's name stands for and its layer (0 where it belongs to none);
- * KS_ROLE_COUNT for a name that stands for nothing. */
-enum ks_role ks_role_of(const char *tensor, uint32_t *layer);
+/* The role that a tensor's name stands for in an architecture (NULL: in any) and its layer (0 where
+ * it belongs to none); KS_ROLE_COUNT for a name that stands for nothing. */
+enum ks_role ks_role_of(const struct ks_arch *arch, const char *tensor, uint32_t *layer);
 /* The name of a role's tensor: "blk.3.attn_q.weight". */
-void ks_role_name(enum ks_role role, uint32_t layer, char *text, size_t size);
+void ks_role_name(const struct ks_arch *arch, enum ks_role role, uint32_t layer, char *text,
+                  size_t size);
 
-uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h);
+/* layer: whose; of no account for the dimensions that all layers share. */
+uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h, uint32_t layer);
 /* The metadata that sets the dimension, for messages: "embedding_length". */
 const char *ks_dim_name(enum ks_dim dim);
+
+/* Reads every number that the metadata gives into h (whose architecture is set) and its layers;
+ * absent keys leave it as it is, but for those that every file has. */
+int ks_fields_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,
+                   struct ks_hparams *h, struct ks_error *err);
+/* The same of any architecture, passing over what is wrong. */
+void ks_fields_glance(const struct ks_gguf *g, struct ks_hparams *h);
 
 /*
  * Reads and checks the hyperparameters that the metadata gives. file: how messages name the file.
@@ -91,11 +168,11 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
 void ks_hparams_glance(const struct ks_gguf *g, struct ks_hparams *out);
 
 /*
- * Fills cosine and sine, (positions, rope_dims / 2), with the angles position * frequency, computed
- * in f64 and rounded once. factors: rope_freqs.weight (rope_dims / 2), or NULL.
+ * Fills cosine and sine, (positions, dims / 2), with the angles position * frequency, computed in
+ * f64 and rounded once. factors: rope_freqs.weight (dims / 2), or NULL.
  * -1 where factors are no positive finite numbers or an angle leaves the range of ks_cos.
  */
-int ks_rope_tables(const struct ks_hparams *h, const float *factors, size_t positions,
+int ks_rope_tables(const struct ks_rope *rope, const float *factors, size_t positions,
                    float *cosine, float *sine, struct ks_error *err);
 
 #endif

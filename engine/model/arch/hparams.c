@@ -1,61 +1,18 @@
 /*
- * Hyperparameters from metadata. Each number is one row of `fields`: its key behind the
- * architecture's name, its place, whether a file must have it, and the range in which the rest of
- * the program can rely on products not overflowing. What depends on other numbers (defaults,
- * divisibility, the vocabulary) follows in code.
+ * Hyperparameters: the numbers that the metadata gives, and what depends on other numbers
+ * (defaults, divisibility, the layers, the vocabulary).
  */
 #include "engine/model/arch/arch.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#define WHOLE(text, field, need, low, high)                                                        \
-    {                                                                                              \
-        .key = (text), .slot = offsetof(struct ks_hparams, field), .required = (need),             \
-        .min = (low), .max = (high)                                                                \
-    }
-#define REAL(text, field, need, low, high)                                                         \
-    {                                                                                              \
-        .key = (text), .slot = offsetof(struct ks_hparams, field), .real = true,                   \
-        .required = (need), .min = (low), .max = (high)                                            \
-    }
-
-struct field {
-    const char *key;
-    size_t slot; /* of a uint32_t, or of a float where real */
-    bool real, required;
-    double min, max; /* both allowed */
-};
-
-#define MAX_CONTEXT (1 << 28)
-
-static const struct field fields[] = {
-    WHOLE("block_count", layers, true, 1, 4096),
-    WHOLE("context_length", context, true, 1, MAX_CONTEXT),
-    WHOLE("embedding_length", hidden, true, 1, 1 << 20),
-    WHOLE("feed_forward_length", ffn, true, 1, 1 << 22),
-    WHOLE("attention.head_count", heads, true, 1, 4096),
-    WHOLE("attention.head_count_kv", kv_heads, false, 1, 4096),
-    WHOLE("attention.key_length", head_dim, false, 1, 4096),
-    WHOLE("attention.value_length", head_dim_v, false, 1, 4096),
-    WHOLE("rope.dimension_count", rope_dims, false, 2, 4096),
-    WHOLE("rope.scaling.original_context_length", rope_original_context, false, 1, MAX_CONTEXT),
-    REAL("attention.layer_norm_rms_epsilon", norm_eps, true, 0, 1),
-    REAL("rope.freq_base", rope_base, false, 1, 1e12),
-    REAL("rope.scale_linear", rope_factor, false, 0, 1e6), /* the factor's name in old files */
-    REAL("rope.scaling.factor", rope_factor, false, 0, 1e6),
-    REAL("rope.scaling.attn_factor", rope_attn_factor, false, 1e-6, 1e6),
-    REAL("rope.scaling.yarn_beta_fast", yarn_beta_fast, false, 1e-6, 1e6),
-    REAL("rope.scaling.yarn_beta_slow", yarn_beta_slow, false, 1e-6, 1e6),
-};
-
-#define N_FIELDS (sizeof fields / sizeof *fields)
+#include <string.h>
 
 /* Where the metadata says nothing. What defaults to another hyperparameter stays 0 until then. */
-static const struct ks_hparams defaults = {
-    .rope_base = 10000,
-    .rope_factor = 1,
-    .rope_attn_factor = 1,
+static const struct ks_rope default_rope = {
+    .base = 10000,
+    .factor = 1,
+    .attn_factor = 1,
     .yarn_beta_fast = 32,
     .yarn_beta_slow = 1,
 };
@@ -70,44 +27,6 @@ static const char *key_of(const struct reader *r, const char *suffix, char key[2
 {
     snprintf(key, 256, "%s.%s", r->h->architecture, suffix);
     return key;
-}
-
-static int read_real(const struct reader *r, const struct field *f, const char *key,
-                     struct ks_error *err)
-{
-    float value;
-    int found = ks_gguf_get_f32(r->gguf, key, &value, err);
-    if (found <= 0)
-        return found;
-    if (!isfinite(value) || (double)value < f->min || (double)value > f->max)
-        return ks_fail(err, KS_BAD_INPUT, "%s: %s is %g, not a number in %g..%g", r->file, key,
-                       (double)value, f->min, f->max);
-    memcpy((char *)r->h + f->slot, &value, sizeof value);
-    return 1;
-}
-
-static int read_whole(const struct reader *r, const struct field *f, const char *key,
-                      struct ks_error *err)
-{
-    uint32_t value;
-    int found = ks_gguf_get_u32(r->gguf, key, &value, err);
-    if (found <= 0)
-        return found;
-    if (value < f->min || value > f->max)
-        return ks_fail(err, KS_BAD_INPUT, "%s: %s is %u, not in %.0f..%.0f", r->file, key, value,
-                       f->min, f->max);
-    memcpy((char *)r->h + f->slot, &value, sizeof value);
-    return 1;
-}
-
-static int read_field(const struct reader *r, const struct field *f, struct ks_error *err)
-{
-    char key[256];
-    key_of(r, f->key, key);
-    int found = f->real ? read_real(r, f, key, err) : read_whole(r, f, key, err);
-    if (found == 0 && f->required)
-        return ks_fail(err, KS_BAD_INPUT, "%s: metadata key %s is missing", r->file, key);
-    return found < 0 ? -1 : 0;
 }
 
 static int read_architecture(const struct reader *r, struct ks_error *err)
@@ -152,16 +71,27 @@ static int refuse_experts(const struct reader *r, struct ks_error *err)
                    r->file, key, experts);
 }
 
-static int check_heads(const struct reader *r, struct ks_error *err)
+static int check_heads_of(const struct reader *r, struct ks_layer_traits *l, struct ks_error *err)
 {
-    struct ks_hparams *h = r->h;
-    if (h->kv_heads == 0)
-        h->kv_heads = h->heads;
-    if (h->heads % h->kv_heads != 0)
+    const struct ks_hparams *h = r->h;
+    if (l->kv_heads == 0 && h->kv_heads == 0)
+        l->kv_heads = l->heads;
+    if (l->heads == 0 || l->ffn == 0)
+        return ks_fail(err, KS_BAD_INPUT, "%s: layer %td has no %s", r->file, l - h->layer,
+                       l->heads ? "feed_forward_length" : "attention.head_count");
+    if (l->kv_heads == 0 || l->heads % l->kv_heads != 0)
         return ks_fail(err, KS_BAD_INPUT,
                        "%s: %s.attention.head_count (%u) is no multiple of "
                        "%s.attention.head_count_kv (%u)",
-                       r->file, h->architecture, h->heads, h->architecture, h->kv_heads);
+                       r->file, h->architecture, l->heads, h->architecture, l->kv_heads);
+    l->head_dim = h->head_dim;
+    l->head_dim_v = h->head_dim_v;
+    return 0;
+}
+
+static int check_heads(const struct reader *r, struct ks_error *err)
+{
+    struct ks_hparams *h = r->h;
     if (h->head_dim == 0 && h->hidden % h->heads != 0)
         return ks_fail(err, KS_BAD_INPUT,
                        "%s: %s.embedding_length (%u) is no multiple of %s.attention.head_count "
@@ -172,6 +102,12 @@ static int check_heads(const struct reader *r, struct ks_error *err)
         h->head_dim = h->hidden / h->heads;
     if (h->head_dim_v == 0)
         h->head_dim_v = h->head_dim;
+    for (uint32_t i = 0; i < h->layers; i++) {
+        if (check_heads_of(r, &h->layer[i], err))
+            return -1;
+    }
+    if (h->kv_heads == 0)
+        h->kv_heads = h->heads;
     h->attention_scale = (float)(1.0 / sqrt((double)h->head_dim));
     return 0;
 }
@@ -186,13 +122,13 @@ static int read_rope_type(const struct reader *r, struct ks_error *err)
     char key[256];
     struct ks_str type;
     /* A factor without a type means linear: the type is the younger key. */
-    r->h->rope_scaling = KS_ROPE_SCALING_LINEAR;
+    r->h->rope[0].scaling = KS_ROPE_SCALING_LINEAR;
     int found = ks_gguf_get_str(r->gguf, key_of(r, "rope.scaling.type", key), &type, err);
     if (found <= 0)
         return found;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strlen(names[i]) == type.len && memcmp(names[i], type.bytes, type.len) == 0) {
-            r->h->rope_scaling = (enum ks_rope_scaling)i;
+            r->h->rope[0].scaling = (enum ks_rope_scaling)i;
             return 0;
         }
     }
@@ -203,24 +139,25 @@ static int read_rope_type(const struct reader *r, struct ks_error *err)
 static int check_rope(const struct reader *r, const struct ks_arch *arch, struct ks_error *err)
 {
     struct ks_hparams *h = r->h;
-    h->rope_pairing = arch->rope_pairing;
-    if (h->rope_dims == 0)
-        h->rope_dims = h->head_dim;
-    if (h->rope_dims % 2 != 0 || h->rope_dims > h->head_dim)
+    struct ks_rope *rope = &h->rope[0];
+    rope->pairing = arch->rope_pairing;
+    if (rope->dims == 0)
+        rope->dims = h->head_dim;
+    if (rope->dims % 2 != 0 || rope->dims > h->head_dim)
         return ks_fail(err, KS_BAD_INPUT,
                        "%s: %s.rope.dimension_count is %u, not an even number up to the head's %u "
                        "dimensions",
-                       r->file, h->architecture, h->rope_dims, h->head_dim);
+                       r->file, h->architecture, rope->dims, h->head_dim);
     if (read_rope_type(r, err))
         return -1;
-    if (h->rope_factor == 0) /* some files write 0 for none */
-        h->rope_factor = 1;
-    if (h->rope_factor == 1)
-        h->rope_scaling = KS_ROPE_SCALING_NONE;
-    if (h->rope_scaling == KS_ROPE_SCALING_NONE)
-        h->rope_factor = 1;
-    if (h->rope_original_context == 0)
-        h->rope_original_context = h->context;
+    if (rope->factor == 0) /* some files write 0 for none */
+        rope->factor = 1;
+    if (rope->factor == 1)
+        rope->scaling = KS_ROPE_SCALING_NONE;
+    if (rope->scaling == KS_ROPE_SCALING_NONE)
+        rope->factor = 1;
+    if (rope->original_context == 0)
+        rope->original_context = h->context;
     return 0;
 }
 
@@ -255,18 +192,16 @@ static int check_vocab(const struct reader *r, struct ks_error *err)
 int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams *out,
                     struct ks_error *err)
 {
-    struct ks_hparams h = defaults;
+    struct ks_hparams h = {.rope = {default_rope}};
     const struct reader r = {.gguf = g, .file = file, .h = &h};
     const struct ks_arch *arch;
     if (read_architecture(&r, err) || check_architecture(&r, &arch, err))
         return -1;
-    for (size_t i = 0; i < N_FIELDS; i++) {
-        if (read_field(&r, &fields[i], err))
-            return -1;
-    }
-    if (refuse_experts(&r, err) || check_heads(&r, err) || check_rope(&r, arch, err) ||
-        check_vocab(&r, err))
+    h.design = arch->design;
+    if (ks_fields_read(g, file, arch, &h, err) || refuse_experts(&r, err) || check_heads(&r, err) ||
+        check_rope(&r, arch, err) || check_vocab(&r, err))
         return -1;
+    ks_arch_layers(arch, &h);
     *out = h;
     return 0;
 }
@@ -278,8 +213,7 @@ void ks_hparams_glance(const struct ks_gguf *g, struct ks_hparams *out)
     struct ks_error ignored;
     if (read_architecture(&r, &ignored))
         return;
-    for (size_t i = 0; i < N_FIELDS; i++)
-        read_field(&r, &fields[i], &ignored);
+    ks_fields_glance(g, out);
     if (out->kv_heads == 0)
         out->kv_heads = out->heads;
     if (out->head_dim == 0 && out->heads)

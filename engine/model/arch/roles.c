@@ -4,38 +4,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OF_NET(text, field, c, r)                                                                  \
+#define MATRIX(role_part, text, field, c, r)                                                       \
     {                                                                                              \
-        .name = (text), .per_layer = false, .cols = (c), .rows = (r),                              \
+        .part = (role_part), .name = (text), .per_layer = true, .cols = (c), .rows = (r),          \
+        .slot = offsetof(struct ks_net_layer, field)                                               \
+    }
+#define VECTOR(role_part, text, field, c)                                                          \
+    {                                                                                              \
+        .part = (role_part), .name = (text), .per_layer = true, .vector = true, .cols = (c),       \
+        .rows = KS_DIM_ONE, .slot = offsetof(struct ks_net_layer, field)                           \
+    }
+/* Of the model outside its layers. */
+#define NET_MATRIX(role_part, text, field, c, r)                                                   \
+    {                                                                                              \
+        .part = (role_part), .name = (text), .cols = (c), .rows = (r),                             \
         .slot = offsetof(struct ks_net, field)                                                     \
     }
-#define OF_LAYER(text, field, c, r)                                                                \
+#define NET_VECTOR(role_part, text, field, c)                                                      \
     {                                                                                              \
-        .name = (text), .per_layer = true, .cols = (c), .rows = (r),                               \
-        .slot = offsetof(struct ks_net_layer, field)                                               \
+        .part = (role_part), .name = (text), .vector = true, .cols = (c), .rows = KS_DIM_ONE,      \
+        .slot = offsetof(struct ks_net, field)                                                     \
     }
 
 static const struct ks_role_info roles[KS_ROLE_COUNT] = {
-    [KS_ROLE_TOKEN_EMBD] = OF_NET("token_embd.weight", token_embd, KS_DIM_HIDDEN, KS_DIM_VOCAB),
-    [KS_ROLE_OUTPUT_NORM] = OF_NET("output_norm.weight", output_norm, KS_DIM_HIDDEN, KS_DIM_ONE),
-    [KS_ROLE_OUTPUT] = OF_NET("output.weight", head, KS_DIM_HIDDEN, KS_DIM_VOCAB),
-    [KS_ROLE_ROPE_FREQS] = OF_NET("rope_freqs.weight", rope_factors, KS_DIM_ROPE, KS_DIM_ONE),
-    [KS_ROLE_ATTN_NORM] = OF_LAYER("attn_norm.weight", attn_norm, KS_DIM_HIDDEN, KS_DIM_ONE),
-    [KS_ROLE_ATTN_Q] = OF_LAYER("attn_q.weight", attn_q, KS_DIM_HIDDEN, KS_DIM_Q),
-    [KS_ROLE_ATTN_K] = OF_LAYER("attn_k.weight", attn_k, KS_DIM_HIDDEN, KS_DIM_K),
-    [KS_ROLE_ATTN_V] = OF_LAYER("attn_v.weight", attn_v, KS_DIM_HIDDEN, KS_DIM_V),
-    [KS_ROLE_ATTN_OUTPUT] = OF_LAYER("attn_output.weight", attn_output, KS_DIM_ATTN, KS_DIM_HIDDEN),
-    [KS_ROLE_ATTN_Q_BIAS] = OF_LAYER("attn_q.bias", bias_q, KS_DIM_Q, KS_DIM_ONE),
-    [KS_ROLE_ATTN_K_BIAS] = OF_LAYER("attn_k.bias", bias_k, KS_DIM_K, KS_DIM_ONE),
-    [KS_ROLE_ATTN_V_BIAS] = OF_LAYER("attn_v.bias", bias_v, KS_DIM_V, KS_DIM_ONE),
-    [KS_ROLE_ATTN_OUTPUT_BIAS] = OF_LAYER("attn_output.bias", bias_o, KS_DIM_HIDDEN, KS_DIM_ONE),
-    [KS_ROLE_FFN_NORM] = OF_LAYER("ffn_norm.weight", ffn_norm, KS_DIM_HIDDEN, KS_DIM_ONE),
-    [KS_ROLE_FFN_GATE] = OF_LAYER("ffn_gate.weight", ffn_gate, KS_DIM_HIDDEN, KS_DIM_FFN),
-    [KS_ROLE_FFN_UP] = OF_LAYER("ffn_up.weight", ffn_up, KS_DIM_HIDDEN, KS_DIM_FFN),
-    [KS_ROLE_FFN_DOWN] = OF_LAYER("ffn_down.weight", ffn_down, KS_DIM_FFN, KS_DIM_HIDDEN),
-    [KS_ROLE_FFN_GATE_BIAS] = OF_LAYER("ffn_gate.bias", bias_gate, KS_DIM_FFN, KS_DIM_ONE),
-    [KS_ROLE_FFN_UP_BIAS] = OF_LAYER("ffn_up.bias", bias_up, KS_DIM_FFN, KS_DIM_ONE),
-    [KS_ROLE_FFN_DOWN_BIAS] = OF_LAYER("ffn_down.bias", bias_down, KS_DIM_HIDDEN, KS_DIM_ONE),
+    [KS_ROLE_TOKEN_EMBD] =
+        NET_MATRIX(KS_PART_EMBED, "token_embd.weight", token_embd, KS_DIM_HIDDEN, KS_DIM_VOCAB),
+    [KS_ROLE_OUTPUT_NORM] =
+        NET_VECTOR(KS_PART_OUTPUT_NORM, "output_norm.weight", output_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_OUTPUT] =
+        NET_MATRIX(KS_PART_OUTPUT, "output.weight", head, KS_DIM_HIDDEN, KS_DIM_VOCAB),
+    [KS_ROLE_ROPE_FREQS] =
+        NET_VECTOR(KS_PART_ROPE_FREQS, "rope_freqs.weight", rope_factors, KS_DIM_ROPE),
+
+    [KS_ROLE_ATTN_NORM] = VECTOR(KS_PART_ATTN_NORM, "attn_norm.weight", attn_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_ATTN_Q] = MATRIX(KS_PART_ATTN, "attn_q.weight", attn_q, KS_DIM_HIDDEN, KS_DIM_Q),
+    [KS_ROLE_ATTN_K] = MATRIX(KS_PART_ATTN, "attn_k.weight", attn_k, KS_DIM_HIDDEN, KS_DIM_K),
+    [KS_ROLE_ATTN_V] = MATRIX(KS_PART_ATTN, "attn_v.weight", attn_v, KS_DIM_HIDDEN, KS_DIM_V),
+    [KS_ROLE_ATTN_QKV] =
+        {
+            .part = KS_PART_ATTN_QKV,
+            .name = "attn_qkv.weight",
+            .per_layer = true,
+            .cols = KS_DIM_HIDDEN,
+            .rows = KS_DIM_QKV,
+            .n_pieces = 3,
+            .pieces = {KS_ROLE_ATTN_Q, KS_ROLE_ATTN_K, KS_ROLE_ATTN_V},
+        },
+    [KS_ROLE_ATTN_OUTPUT] =
+        MATRIX(KS_PART_ATTN, "attn_output.weight", attn_output, KS_DIM_ATTN, KS_DIM_HIDDEN),
+    [KS_ROLE_ATTN_Q_BIAS] = VECTOR(KS_PART_QKV_BIAS, "attn_q.bias", bias_q, KS_DIM_Q),
+    [KS_ROLE_ATTN_K_BIAS] = VECTOR(KS_PART_QKV_BIAS, "attn_k.bias", bias_k, KS_DIM_K),
+    [KS_ROLE_ATTN_V_BIAS] = VECTOR(KS_PART_QKV_BIAS, "attn_v.bias", bias_v, KS_DIM_V),
+    [KS_ROLE_ATTN_QKV_BIAS] =
+        {
+            .part = KS_PART_QKV_BIAS,
+            .name = "attn_qkv.bias",
+            .per_layer = true,
+            .vector = true,
+            .cols = KS_DIM_QKV,
+            .rows = KS_DIM_ONE,
+            .n_pieces = 3,
+            .pieces = {KS_ROLE_ATTN_Q_BIAS, KS_ROLE_ATTN_K_BIAS, KS_ROLE_ATTN_V_BIAS},
+        },
+    [KS_ROLE_ATTN_OUTPUT_BIAS] =
+        VECTOR(KS_PART_ATTN_OUTPUT_BIAS, "attn_output.bias", bias_o, KS_DIM_HIDDEN),
+    [KS_ROLE_ATTN_Q_NORM] = VECTOR(KS_PART_QK_NORM, "attn_q_norm.weight", q_norm, KS_DIM_Q_NORM),
+    [KS_ROLE_ATTN_K_NORM] = VECTOR(KS_PART_QK_NORM, "attn_k_norm.weight", k_norm, KS_DIM_K_NORM),
+    [KS_ROLE_POST_ATTN_NORM] =
+        VECTOR(KS_PART_POST_ATTN_NORM, "post_attention_norm.weight", post_attn_norm, KS_DIM_HIDDEN),
+
+    [KS_ROLE_FFN_NORM] = VECTOR(KS_PART_FFN_NORM, "ffn_norm.weight", ffn_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_FFN_GATE] =
+        MATRIX(KS_PART_FFN_GATE, "ffn_gate.weight", ffn_gate, KS_DIM_HIDDEN, KS_DIM_FFN),
+    [KS_ROLE_FFN_UP] = MATRIX(KS_PART_FFN, "ffn_up.weight", ffn_up, KS_DIM_HIDDEN, KS_DIM_FFN),
+    [KS_ROLE_FFN_GATE_UP] =
+        {
+            .part = KS_PART_FFN_GATE_UP,
+            .name = "ffn_gate_up.weight",
+            .per_layer = true,
+            .cols = KS_DIM_HIDDEN,
+            .rows = KS_DIM_GATE_UP,
+            .n_pieces = 2,
+            .pieces = {KS_ROLE_FFN_GATE, KS_ROLE_FFN_UP},
+        },
+    [KS_ROLE_FFN_DOWN] =
+        MATRIX(KS_PART_FFN, "ffn_down.weight", ffn_down, KS_DIM_FFN, KS_DIM_HIDDEN),
+    [KS_ROLE_FFN_GATE_BIAS] = VECTOR(KS_PART_FFN_GATE_BIAS, "ffn_gate.bias", bias_gate, KS_DIM_FFN),
+    [KS_ROLE_FFN_UP_BIAS] = VECTOR(KS_PART_FFN_BIAS, "ffn_up.bias", bias_up, KS_DIM_FFN),
+    [KS_ROLE_FFN_DOWN_BIAS] = VECTOR(KS_PART_FFN_BIAS, "ffn_down.bias", bias_down, KS_DIM_HIDDEN),
+    [KS_ROLE_POST_FFN_NORM] =
+        VECTOR(KS_PART_POST_FFN_NORM, "post_ffw_norm.weight", post_ffn_norm, KS_DIM_HIDDEN),
 };
 
 const struct ks_role_info *ks_role_info(enum ks_role role)
@@ -60,11 +118,8 @@ static bool split_layer(const char *tensor, uint32_t *layer, const char **rest)
     return true;
 }
 
-enum ks_role ks_role_of(const char *tensor, uint32_t *layer)
+static enum ks_role role_named(const char *name, bool per_layer)
 {
-    const char *name = tensor;
-    *layer = 0;
-    bool per_layer = split_layer(tensor, layer, &name);
     for (int i = 0; i < KS_ROLE_COUNT; i++) {
         if (roles[i].per_layer == per_layer && strcmp(roles[i].name, name) == 0)
             return (enum ks_role)i;
@@ -72,16 +127,38 @@ enum ks_role ks_role_of(const char *tensor, uint32_t *layer)
     return KS_ROLE_COUNT;
 }
 
-void ks_role_name(enum ks_role role, uint32_t layer, char *text, size_t size)
+enum ks_role ks_role_of(const struct ks_arch *arch, const char *tensor, uint32_t *layer)
 {
-    if (roles[role].per_layer)
-        snprintf(text, size, "blk.%u.%s", layer, roles[role].name);
-    else
-        snprintf(text, size, "%s", roles[role].name);
+    const char *name = tensor;
+    *layer = 0;
+    bool per_layer = split_layer(tensor, layer, &name);
+    for (const struct ks_alias *a = arch ? arch->aliases : NULL; a && a->name; a++) {
+        if (roles[a->role].per_layer == per_layer && strcmp(a->name, name) == 0)
+            return a->role;
+    }
+    return role_named(name, per_layer);
 }
 
-uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h)
+void ks_role_name(const struct ks_arch *arch, enum ks_role role, uint32_t layer, char *text,
+                  size_t size)
 {
+    const char *name = roles[role].name;
+    for (const struct ks_alias *a = arch ? arch->aliases : NULL; a && a->name; a++) {
+        if (a->role == role)
+            name = a->name;
+    }
+    if (roles[role].per_layer)
+        snprintf(text, size, "blk.%u.%s", layer, name);
+    else
+        snprintf(text, size, "%s", name);
+}
+
+uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h, uint32_t layer)
+{
+    const struct ks_layer_traits *l = &h->layer[layer];
+    const uint64_t q = (uint64_t)l->heads * l->head_dim, k = (uint64_t)l->kv_heads * l->head_dim;
+    const uint64_t v = (uint64_t)l->kv_heads * l->head_dim_v;
+    const bool by_head = h->design.qk_norm == KS_QK_NORM_HEAD;
     switch (dim) {
     case KS_DIM_ONE:
         return 1;
@@ -90,17 +167,25 @@ uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h)
     case KS_DIM_VOCAB:
         return h->vocab;
     case KS_DIM_FFN:
-        return h->ffn;
+        return l->ffn;
+    case KS_DIM_GATE_UP:
+        return 2 * (uint64_t)l->ffn;
     case KS_DIM_Q:
-        return (uint64_t)h->heads * h->head_dim;
+        return q;
     case KS_DIM_K:
-        return (uint64_t)h->kv_heads * h->head_dim;
+        return k;
     case KS_DIM_V:
-        return (uint64_t)h->kv_heads * h->head_dim_v;
+        return v;
+    case KS_DIM_QKV:
+        return q + k + v;
     case KS_DIM_ATTN:
-        return (uint64_t)h->heads * h->head_dim_v;
+        return (uint64_t)l->heads * l->head_dim_v;
+    case KS_DIM_Q_NORM:
+        return by_head ? l->head_dim : q;
+    case KS_DIM_K_NORM:
+        return by_head ? l->head_dim : k;
     case KS_DIM_ROPE:
-        return h->rope_dims / 2;
+        return h->rope[0].dims / 2;
     }
     return 0;
 }
@@ -112,10 +197,14 @@ const char *ks_dim_name(enum ks_dim dim)
         [KS_DIM_HIDDEN] = "embedding_length",
         [KS_DIM_VOCAB] = "vocabulary",
         [KS_DIM_FFN] = "feed_forward_length",
+        [KS_DIM_GATE_UP] = "twice feed_forward_length",
         [KS_DIM_Q] = "head_count x key_length",
         [KS_DIM_K] = "head_count_kv x key_length",
         [KS_DIM_V] = "head_count_kv x value_length",
+        [KS_DIM_QKV] = "(head_count + head_count_kv) x key_length + head_count_kv x value_length",
         [KS_DIM_ATTN] = "head_count x value_length",
+        [KS_DIM_Q_NORM] = "key_length, or times head_count",
+        [KS_DIM_K_NORM] = "key_length, or times head_count_kv",
         [KS_DIM_ROPE] = "half of rope.dimension_count",
     };
     return names[dim];

@@ -14,35 +14,35 @@
  * `rotations` times; files do not say how to round it, and practice rounds the ramp's ends
  * outwards.
  */
-static double yarn_index(const struct ks_hparams *h, double rotations)
+static double yarn_index(const struct ks_rope *r, double rotations)
 {
     const double two_pi = 6.283185307179586476925;
-    return h->rope_dims * ks_log(h->rope_original_context / (rotations * two_pi)) /
-           (2 * ks_log((double)h->rope_base));
+    return r->dims * ks_log(r->original_context / (rotations * two_pi)) /
+           (2 * ks_log((double)r->base));
 }
 
 /* The share of pair i's frequency that is interpolated, 0..1. */
-static double yarn_ramp(const struct ks_hparams *h, size_t i)
+static double yarn_ramp(const struct ks_rope *r, size_t i)
 {
-    double low = fmax(floor(yarn_index(h, (double)h->yarn_beta_fast)), 0);
-    double high = fmin(ceil(yarn_index(h, (double)h->yarn_beta_slow)), h->rope_dims - 1);
+    double low = fmax(floor(yarn_index(r, (double)r->yarn_beta_fast)), 0);
+    double high = fmin(ceil(yarn_index(r, (double)r->yarn_beta_slow)), r->dims - 1);
     double width = fmax(high - low, 0.001);
     return fmin(fmax(((double)i - low) / width, 0), 1);
 }
 
-static double frequency(const struct ks_hparams *h, size_t i, const float *factors)
+static double frequency(const struct ks_rope *r, size_t i, const float *factors)
 {
-    double f = ks_pow((double)h->rope_base, -2.0 * (double)i / h->rope_dims);
+    double f = ks_pow((double)r->base, -2.0 * (double)i / r->dims);
     if (factors)
         f /= (double)factors[i];
-    double interpolated = f / (double)h->rope_factor;
-    switch (h->rope_scaling) {
+    double interpolated = f / (double)r->factor;
+    switch (r->scaling) {
     case KS_ROPE_SCALING_NONE:
         return f;
     case KS_ROPE_SCALING_LINEAR:
         return interpolated;
     case KS_ROPE_SCALING_YARN: {
-        double ramp = yarn_ramp(h, i);
+        double ramp = yarn_ramp(r, i);
         return interpolated * ramp + f * (1 - ramp);
     }
     }
@@ -50,17 +50,17 @@ static double frequency(const struct ks_hparams *h, size_t i, const float *facto
 }
 
 /* What cosine and sine are multiplied by: YaRN's attention temperature, split over q and k. */
-static double magnitude(const struct ks_hparams *h)
+static double magnitude(const struct ks_rope *r)
 {
-    double m = (double)h->rope_attn_factor;
-    if (h->rope_scaling == KS_ROPE_SCALING_YARN && h->rope_factor > 1)
-        m *= 1 + 0.1 * ks_log((double)h->rope_factor);
+    double m = (double)r->attn_factor;
+    if (r->scaling == KS_ROPE_SCALING_YARN && r->factor > 1)
+        m *= 1 + 0.1 * ks_log((double)r->factor);
     return m;
 }
 
-static int check_factors(const struct ks_hparams *h, const float *factors, struct ks_error *err)
+static int check_factors(const struct ks_rope *r, const float *factors, struct ks_error *err)
 {
-    for (size_t i = 0; factors && i < h->rope_dims / 2; i++) {
+    for (size_t i = 0; factors && i < r->dims / 2; i++) {
         if (!isfinite(factors[i]) || factors[i] <= 0)
             return ks_fail(err, KS_BAD_INPUT,
                            "tensor rope_freqs.weight: factor %zu is %g, not above 0", i,
@@ -69,15 +69,15 @@ static int check_factors(const struct ks_hparams *h, const float *factors, struc
     return 0;
 }
 
-int ks_rope_tables(const struct ks_hparams *h, const float *factors, size_t positions,
-                   float *cosine, float *sine, struct ks_error *err)
+int ks_rope_tables(const struct ks_rope *r, const float *factors, size_t positions, float *cosine,
+                   float *sine, struct ks_error *err)
 {
-    if (check_factors(h, factors, err))
+    if (check_factors(r, factors, err))
         return -1;
-    size_t pairs = h->rope_dims / 2;
-    double m = magnitude(h);
+    size_t pairs = r->dims / 2;
+    double m = magnitude(r);
     for (size_t i = 0; i < pairs; i++) {
-        double f = frequency(h, i, factors);
+        double f = frequency(r, i, factors);
         if (!(f * (double)positions < MAX_ANGLE))
             return ks_fail(err, KS_BAD_INPUT,
                            "rope frequency %zu is %g: too large for %zu positions", i, f,

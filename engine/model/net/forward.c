@@ -1,46 +1,34 @@
-#include "engine/model/net/forward.h"
+#include "engine/model/net/blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/bytes.h"
 
-/* Columns of the activations of a row. */
-struct widths {
-    size_t hidden, q, k, v, attended, ffn;
-};
-
-struct ks_body {
-    struct ks_cpu *cpu;
-    struct widths widths;
-    size_t max_rows;
-    /* Scratch, each (max_rows, width). normed also takes what a block adds to the residual: by then
-     * its own content is used up. The FFN's gate and up lie over attention's four. */
-    float *normed;
-    float *q, *k, *v, *attended;
-    float *gate, *up;
-    int32_t *positions; /* (max_rows) */
-    size_t *kept;       /* (max_rows + 1) where each sequence's kept rows start at the front */
-    float *memory;
-};
-
-static struct widths widths_of(const struct ks_hparams *h)
+static size_t greatest(size_t a, size_t b)
 {
-    return (struct widths){
-        .hidden = h->hidden,
-        .q = (size_t)h->heads * h->head_dim,
-        .k = (size_t)h->kv_heads * h->head_dim,
-        .v = (size_t)h->kv_heads * h->head_dim_v,
-        .attended = (size_t)h->heads * h->head_dim_v,
-        .ffn = h->ffn,
-    };
+    return a > b ? a : b;
+}
+
+static struct ks_widths widths_of(const struct ks_hparams *h)
+{
+    struct ks_widths w = {.hidden = h->hidden};
+    for (uint32_t i = 0; i < h->layers; i++) {
+        const struct ks_layer_traits *l = &h->layer[i];
+        w.q = greatest(w.q, (size_t)l->heads * l->head_dim);
+        w.k = greatest(w.k, (size_t)l->kv_heads * l->head_dim);
+        w.v = greatest(w.v, (size_t)l->kv_heads * l->head_dim_v);
+        w.attended = greatest(w.attended, (size_t)l->heads * l->head_dim_v);
+        w.ffn = greatest(w.ffn, l->ffn);
+    }
+    return w;
 }
 
 /* Floats of one row of scratch. */
-static size_t row_floats(const struct widths *w)
+static size_t row_floats(const struct ks_widths *w)
 {
     size_t attention = w->q + w->k + w->v + w->attended, ffn = 2 * w->ffn;
-    return w->hidden + (attention > ffn ? attention : ffn);
+    return w->hidden + greatest(attention, ffn);
 }
 
 /* Whole blocks of 16 rows keep every part of the scratch on a cache line. */
@@ -51,14 +39,14 @@ static size_t whole_blocks(size_t rows)
 
 uint64_t ks_body_bytes(const struct ks_hparams *h, size_t max_rows)
 {
-    const struct widths w = widths_of(h);
+    const struct ks_widths w = widths_of(h);
     uint64_t row = row_floats(&w) * sizeof(float) + sizeof(int32_t) + sizeof(size_t), bytes;
     return ks_mul_u64(row, whole_blocks(max_rows), &bytes) ? bytes : UINT64_MAX;
 }
 
 static void lay_out(struct ks_body *b)
 {
-    const struct widths *w = &b->widths;
+    const struct ks_widths *w = &b->widths;
     size_t n = b->max_rows;
     b->normed = b->memory;
     b->q = b->normed + n * w->hidden;
@@ -72,7 +60,7 @@ static void lay_out(struct ks_body *b)
 struct ks_body *ks_body_create(struct ks_cpu *cpu, const struct ks_hparams *h, size_t max_rows,
                                struct ks_error *err)
 {
-    const struct widths w = widths_of(h);
+    const struct ks_widths w = widths_of(h);
     size_t rows = whole_blocks(max_rows);
     struct ks_body *b = calloc(1, sizeof *b);
     if (b) {
@@ -100,7 +88,7 @@ void ks_body_destroy(struct ks_body *b)
     free(b);
 }
 
-static bool same_widths(const struct widths *a, const struct widths *b)
+static bool same_widths(const struct ks_widths *a, const struct ks_widths *b)
 {
     return a->hidden == b->hidden && a->q == b->q && a->k == b->k && a->v == b->v &&
            a->attended == b->attended && a->ffn == b->ffn;
@@ -110,7 +98,7 @@ static bool same_widths(const struct widths *a, const struct widths *b)
 static int place(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
                  struct ks_error *err)
 {
-    const struct widths w = widths_of(net->hparams);
+    const struct ks_widths w = widths_of(net->hparams);
     if (!same_widths(&w, &b->widths))
         return ks_fail(err, KS_INTERNAL, "a net in a body made for other hyperparameters");
     if (batch->starts[batch->n_sequences] > b->max_rows)
@@ -130,62 +118,6 @@ static int place(struct ks_body *b, const struct ks_net *net, const struct ks_ba
     return 0;
 }
 
-int ks_body_embed(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
-                  float *x, struct ks_error *err)
-{
-    size_t n = batch->starts[batch->n_sequences];
-    for (size_t i = 0; i < n; i++) {
-        if (batch->ids[i] < 0 || (uint32_t)batch->ids[i] >= net->hparams->vocab)
-            return ks_fail(err, KS_BAD_INPUT,
-                           "token id %d at position %zu is not in the vocabulary's 0..%u",
-                           batch->ids[i], i, net->hparams->vocab - 1);
-    }
-    ks_gather(b->cpu, &net->token_embd, batch->ids, n, x);
-    return 0;
-}
-
-/* out(n, w.rows) = in(n, w.cols) * W^T, plus the bias where there is one. */
-static int project(struct ks_body *b, const struct ks_matrix *w, const float *bias, const float *in,
-                   size_t n, float *out, struct ks_error *err)
-{
-    size_t rows = (size_t)w->rows;
-    if (ks_matmul(b->cpu, w, in, (size_t)w->cols, n, out, rows, err))
-        return -1;
-    if (bias)
-        ks_add_bias(b->cpu, out, bias, n, rows);
-    return 0;
-}
-
-static void rotate(struct ks_body *b, const struct ks_net *net, float *x, size_t heads, size_t n)
-{
-    const struct ks_hparams *h = net->hparams;
-    ks_rope(b->cpu, x, heads * h->head_dim, n, heads, h->head_dim, h->rope_dims, h->rope_pairing,
-            b->positions, net->rope_cos, net->rope_sin);
-}
-
-static int attend(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
-                  struct ks_error *err)
-{
-    const struct ks_hparams *h = net->hparams;
-    const struct ks_attention a = {
-        .q = b->q,
-        .k = b->k,
-        .v = b->v,
-        .ldq = b->widths.q,
-        .ldk = b->widths.k,
-        .ldv = b->widths.v,
-        .heads = h->heads,
-        .kv_heads = h->kv_heads,
-        .head_dim = h->head_dim,
-        .head_dim_v = h->head_dim_v,
-        .starts = batch->starts,
-        .n_sequences = batch->n_sequences,
-        .q_starts = b->kept,
-        .scale = h->attention_scale,
-    };
-    return ks_attend(b->cpu, &a, b->attended, b->widths.attended, err);
-}
-
 /* Fills b->kept: all rows, but in the last layer only the wanted ones. */
 static void choose_kept(struct ks_body *b, const struct ks_batch *batch, bool last)
 {
@@ -196,95 +128,87 @@ static void choose_kept(struct ks_body *b, const struct ks_batch *batch, bool la
     }
 }
 
-/* Moves the kept rows of m to its front, or from there to their places. Rows are of `size` bytes.
- */
-static void pack_kept(const struct ks_body *b, const struct ks_batch *batch, void *m, size_t size)
+void ks_step_pack(const struct ks_step *s, void *m, size_t size)
 {
     char *row = m;
-    for (size_t s = 0; s < batch->n_sequences; s++) {
-        size_t n = b->kept[s + 1] - b->kept[s];
-        memmove(row + b->kept[s] * size, row + (batch->starts[s + 1] - n) * size, n * size);
+    if (s->kept == s->n)
+        return;
+    for (size_t i = 0; i < s->batch->n_sequences; i++) {
+        size_t n = s->body->kept[i + 1] - s->body->kept[i];
+        memmove(row + s->body->kept[i] * size, row + (s->batch->starts[i + 1] - n) * size,
+                n * size);
     }
 }
 
-static void unpack_kept(const struct ks_body *b, const struct ks_batch *batch, void *m, size_t size)
+/* From the front back to their places. */
+static void unpack(const struct ks_step *s, void *m, size_t size)
 {
     char *row = m;
-    for (size_t s = batch->n_sequences; s-- > 0;) {
-        size_t n = b->kept[s + 1] - b->kept[s];
-        memmove(row + (batch->starts[s + 1] - n) * size, row + b->kept[s] * size, n * size);
+    for (size_t i = s->batch->n_sequences; s->kept < s->n && i-- > 0;) {
+        size_t n = s->body->kept[i + 1] - s->body->kept[i];
+        memmove(row + (s->batch->starts[i + 1] - n) * size, row + s->body->kept[i] * size,
+                n * size);
     }
 }
 
-/* x += attention(norm(x)). Every row is a key; the kept ones, which come to x's front, are queries.
- */
-static int attention_block(struct ks_body *b, const struct ks_net *net,
-                           const struct ks_batch *batch, const struct ks_net_layer *l, float *x,
-                           struct ks_error *err)
+/* out = norm(x), or x where the layer has no such norm. */
+static void enter(const struct ks_step *s, const float *gain, const float *x, size_t n, float *out)
 {
-    const struct ks_hparams *h = net->hparams;
-    size_t n = batch->starts[batch->n_sequences], kept = b->kept[batch->n_sequences];
-    ks_rmsnorm(b->cpu, x, n, h->hidden, l->attn_norm, h->norm_eps, b->normed);
-    if (project(b, &l->attn_k, l->bias_k, b->normed, n, b->k, err) ||
-        project(b, &l->attn_v, l->bias_v, b->normed, n, b->v, err))
-        return -1;
-    rotate(b, net, b->k, h->kv_heads, n);
-    if (kept < n) {
-        pack_kept(b, batch, b->normed, h->hidden * sizeof *b->normed);
-        pack_kept(b, batch, b->positions, sizeof *b->positions);
-        pack_kept(b, batch, x, h->hidden * sizeof *x);
-    }
-    if (project(b, &l->attn_q, l->bias_q, b->normed, kept, b->q, err))
-        return -1;
-    rotate(b, net, b->q, h->heads, kept);
-    if (attend(b, net, batch, err) ||
-        project(b, &l->attn_output, l->bias_o, b->attended, kept, b->normed, err))
-        return -1;
-    ks_add(b->cpu, x, b->normed, kept, h->hidden);
-    return 0;
+    const struct ks_hparams *h = s->net->hparams;
+    if (gain)
+        ks_block_norm(s->body, h, x, n, h->hidden, gain, out);
+    else
+        memcpy(out, x, n * h->hidden * sizeof *x);
 }
 
-/* x += down(silu(gate(norm(x))) * up(norm(x))). */
-static int ffn_block(struct ks_body *b, const struct ks_net *net, const struct ks_net_layer *l,
-                     float *x, size_t n, struct ks_error *err)
+/* x += y, or norm(y) where the layer has such a norm. y is used up. */
+static void leave(const struct ks_step *s, const float *gain, float *y, float *x)
 {
-    const struct ks_hparams *h = net->hparams;
-    ks_rmsnorm(b->cpu, x, n, h->hidden, l->ffn_norm, h->norm_eps, b->normed);
-    if (project(b, &l->ffn_gate, l->bias_gate, b->normed, n, b->gate, err) ||
-        project(b, &l->ffn_up, l->bias_up, b->normed, n, b->up, err))
+    const struct ks_hparams *h = s->net->hparams;
+    if (gain)
+        ks_block_norm(s->body, h, y, s->kept, h->hidden, gain, y);
+    ks_add(s->body->cpu, x, y, s->kept, h->hidden);
+}
+
+static int mix(const struct ks_step *s, float *in, float *out, struct ks_error *err)
+{
+    switch (s->traits->mixer) {
+    case KS_MIXER_ATTENTION:
+        return ks_block_attention(s, in, out, err);
+    }
+    return ks_fail(err, KS_INTERNAL, "a layer with no mixer");
+}
+
+static int run_layer(const struct ks_step *s, float *x, struct ks_error *err)
+{
+    float *y = s->body->normed;
+    enter(s, s->layer->attn_norm, x, s->n, y);
+    if (mix(s, y, y, err))
         return -1;
-    ks_silu_mul(b->cpu, b->gate, b->up, n, h->ffn);
-    if (project(b, &l->ffn_down, l->bias_down, b->gate, n, b->normed, err))
+    ks_step_pack(s, x, s->body->widths.hidden * sizeof *x);
+    leave(s, s->layer->post_attn_norm, y, x);
+    enter(s, s->layer->ffn_norm, x, s->kept, y);
+    if (ks_block_mlp(s, y, y, err))
         return -1;
-    ks_add(b->cpu, x, b->normed, n, h->hidden);
+    leave(s, s->layer->post_ffn_norm, y, x);
+    unpack(s, x, s->body->widths.hidden * sizeof *x);
     return 0;
 }
 
 int ks_body_layer(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
                   size_t layer, float *x, struct ks_error *err)
 {
-    const struct ks_net_layer *l = &net->layers[layer];
     if (place(b, net, batch, err))
         return -1;
     choose_kept(b, batch, layer + 1 == net->hparams->layers);
-    size_t n = batch->starts[batch->n_sequences], kept = b->kept[batch->n_sequences];
-    if (attention_block(b, net, batch, l, x, err) || ffn_block(b, net, l, x, kept, err))
-        return -1;
-    if (kept < n)
-        unpack_kept(b, batch, x, net->hparams->hidden * sizeof *x);
-    return 0;
-}
-
-int ks_body_norm(struct ks_body *b, const struct ks_net *net, const float *x, size_t n, float *out,
-                 struct ks_error *err)
-{
-    (void)err; /* for families whose last norm can fail */
-    ks_rmsnorm(b->cpu, x, n, net->hparams->hidden, net->output_norm, net->hparams->norm_eps, out);
-    return 0;
-}
-
-int ks_body_head(struct ks_body *b, const struct ks_net *net, const float *h, size_t n,
-                 float *logits, struct ks_error *err)
-{
-    return project(b, &net->head, NULL, h, n, logits, err);
+    const struct ks_step step = {
+        .body = b,
+        .net = net,
+        .layer = &net->layers[layer],
+        .traits = &net->hparams->layer[layer],
+        .batch = batch,
+        .n = batch->starts[batch->n_sequences],
+        .kept = b->kept[batch->n_sequences],
+    };
+    return run_layer(&step, x, err);
 }

@@ -19,47 +19,40 @@ struct binding {
     float *vectors; /* where the next decoded vector goes */
 };
 
-static size_t vector_floats(const struct ks_matrix *t)
+static size_t vector_floats(uint64_t n)
 {
-    return ((size_t)t->cols + 15) & ~(size_t)15; /* each starts on a cache line */
-}
-
-static bool is_vector(const struct ks_role_info *role)
-{
-    return role->rows == KS_DIM_ONE;
+    return ((size_t)n + 15) & ~(size_t)15; /* each starts on a cache line */
 }
 
 static int find_role(const struct binding *b, size_t i, enum ks_role *role, uint32_t *layer,
                      struct ks_error *err)
 {
     const char *name = ks_model_tensor_name(b->model, i);
-    *role = ks_role_of(name, layer);
-    uint64_t taken = b->arch->required | b->arch->optional;
-    if (*role == KS_ROLE_COUNT || !(taken & KS_ROLE_BIT(*role)))
+    const struct ks_hparams *h = &b->model->hparams;
+    *role = ks_role_of(b->arch, name, layer);
+    bool known = *role != KS_ROLE_COUNT, per_layer = known && ks_role_info(*role)->per_layer;
+    if (per_layer && *layer >= h->layers)
+        return ks_fail(err, KS_BAD_INPUT, "%s: tensor %s is beyond the %u layers of %s.block_count",
+                       b->model->shown, name, h->layers, b->arch->name);
+    struct ks_parts parts = ks_arch_parts(b->arch, per_layer ? &h->layer[*layer] : NULL);
+    uint64_t taken = parts.required | parts.optional;
+    if (!known || !(taken & KS_PART_BIT(ks_role_info(*role)->part)))
         return ks_fail(err, KS_UNSUPPORTED,
                        "%s: tensor %s has no place in architecture %s as this program computes it",
                        b->model->shown, name, b->arch->name);
-    if (ks_role_info(*role)->per_layer && *layer >= b->model->hparams.layers)
-        return ks_fail(err, KS_BAD_INPUT, "%s: tensor %s is beyond the %u layers of %s.block_count",
-                       b->model->shown, name, b->model->hparams.layers, b->arch->name);
     return 0;
 }
 
-static int check_tensor(const struct binding *b, size_t i, const struct ks_role_info *role,
-                        struct ks_error *err)
+static int check_shape(const struct binding *b, size_t i, const struct ks_role_info *role,
+                       uint32_t layer, struct ks_error *err)
 {
     const struct ks_matrix *t = &b->tensors[i];
     const char *name = ks_model_tensor_name(b->model, i), *file = b->model->shown;
-    uint64_t cols = ks_dim_size(role->cols, &b->model->hparams);
-    uint64_t rows = ks_dim_size(role->rows, &b->model->hparams);
-    const struct ks_type_info *type = ks_type_info(t->type);
-    if (!type->decodes)
-        return ks_fail(err, KS_UNSUPPORTED,
-                       "%s: tensor %s is of type %s, which this program cannot compute with yet",
-                       file, name, type->name);
+    uint64_t cols = ks_dim_size(role->cols, &b->model->hparams, layer);
+    uint64_t rows = ks_dim_size(role->rows, &b->model->hparams, layer);
     if (t->cols == cols && t->rows == rows)
         return 0;
-    if (is_vector(role))
+    if (rows == 1)
         return ks_fail(err, KS_BAD_INPUT, "%s: tensor %s is %llu x %llu, not a vector of %llu (%s)",
                        file, name, (unsigned long long)t->cols, (unsigned long long)t->rows,
                        (unsigned long long)cols, ks_dim_name(role->cols));
@@ -69,16 +62,28 @@ static int check_tensor(const struct binding *b, size_t i, const struct ks_role_
                    ks_dim_name(role->rows));
 }
 
+static int check_tensor(const struct binding *b, size_t i, const struct ks_role_info *role,
+                        uint32_t layer, struct ks_error *err)
+{
+    const struct ks_type_info *type = ks_type_info(b->tensors[i].type);
+    if (!type->decodes)
+        return ks_fail(err, KS_UNSUPPORTED,
+                       "%s: tensor %s is of type %s, which this program cannot compute with yet",
+                       b->model->shown, ks_model_tensor_name(b->model, i), type->name);
+    return check_shape(b, i, role, layer, err);
+}
+
 static int check_all(const struct binding *b, size_t *floats, struct ks_error *err)
 {
     *floats = 0;
     for (size_t i = 0; i < b->model->n_tensors; i++) {
         enum ks_role role;
         uint32_t layer;
-        if (find_role(b, i, &role, &layer, err) || check_tensor(b, i, ks_role_info(role), err))
+        if (find_role(b, i, &role, &layer, err) ||
+            check_tensor(b, i, ks_role_info(role), layer, err))
             return -1;
-        if (is_vector(ks_role_info(role)))
-            *floats += vector_floats(&b->tensors[i]);
+        if (ks_role_info(role)->vector)
+            *floats += vector_floats(b->tensors[i].cols * b->tensors[i].rows);
     }
     return 0;
 }
@@ -91,63 +96,130 @@ static char *slot_of(struct ks_net *net, const struct ks_role_info *role, uint32
 
 static bool slot_filled(struct ks_net *net, const struct ks_role_info *role, uint32_t layer)
 {
-    if (is_vector(role))
+    if (role->vector)
         return *(const float **)slot_of(net, role, layer) != NULL;
     return ((struct ks_matrix *)slot_of(net, role, layer))->data != NULL;
+}
+
+/* Decodes a vector to where the next one goes. */
+static const float *decode_vector(struct binding *b, const struct ks_matrix *t)
+{
+    const float *vector = b->vectors;
+    uint64_t row_bytes = 0;
+    ks_type_row_bytes(t->type, t->cols, &row_bytes);
+    for (uint64_t r = 0; r < t->rows; r++)
+        ks_decode_row(t->type, t->data + r * row_bytes, b->vectors + r * t->cols, (size_t)t->cols);
+    b->vectors += vector_floats(t->cols * t->rows);
+    return vector;
+}
+
+/* A tensor, or the part of one that is a role's, in the role's slot. */
+static void fill_slot(struct binding *b, enum ks_role role, uint32_t layer,
+                      const struct ks_matrix *matrix, const float *vector)
+{
+    const struct ks_role_info *info = ks_role_info(role);
+    char *slot = slot_of(&b->net, info, layer);
+    if (info->vector)
+        *(const float **)slot = vector;
+    else
+        *(struct ks_matrix *)slot = *matrix;
+}
+
+static void fill_pieces(struct binding *b, const struct ks_role_info *info, uint32_t layer,
+                        struct ks_matrix matrix, const float *vector)
+{
+    uint64_t row_bytes = 0;
+    ks_type_row_bytes(matrix.type, matrix.cols, &row_bytes);
+    for (uint32_t i = 0; i < info->n_pieces; i++) {
+        const struct ks_role_info *piece = ks_role_info(info->pieces[i]);
+        const struct ks_hparams *h = b->net.hparams;
+        if (info->vector) {
+            fill_slot(b, info->pieces[i], layer, NULL, vector);
+            vector += ks_dim_size(piece->cols, h, layer);
+            continue;
+        }
+        matrix.rows = ks_dim_size(piece->rows, h, layer);
+        fill_slot(b, info->pieces[i], layer, &matrix, NULL);
+        matrix.data += matrix.rows * row_bytes;
+    }
 }
 
 static void fill_slots(struct binding *b)
 {
     for (size_t i = 0; i < b->model->n_tensors; i++) {
         uint32_t layer;
-        const struct ks_role_info *role =
-            ks_role_info(ks_role_of(ks_model_tensor_name(b->model, i), &layer));
+        enum ks_role role = ks_role_of(b->arch, ks_model_tensor_name(b->model, i), &layer);
+        const struct ks_role_info *info = ks_role_info(role);
         const struct ks_matrix *t = &b->tensors[i];
-        char *slot = slot_of(&b->net, role, layer);
-        if (is_vector(role)) {
-            ks_decode_row(t->type, t->data, b->vectors, (size_t)t->cols);
-            *(const float **)slot = b->vectors;
-            b->vectors += vector_floats(t);
-        } else {
-            *(struct ks_matrix *)slot = *t;
-        }
+        const float *vector = info->vector ? decode_vector(b, t) : NULL;
+        if (info->n_pieces)
+            fill_pieces(b, info, layer, *t, vector);
+        else
+            fill_slot(b, role, layer, t, vector);
     }
+}
+
+static int check_slot(struct binding *b, enum ks_role role, uint32_t layer, struct ks_error *err)
+{
+    const struct ks_role_info *info = ks_role_info(role);
+    struct ks_parts parts =
+        ks_arch_parts(b->arch, info->per_layer ? &b->model->hparams.layer[layer] : NULL);
+    if (info->n_pieces || !(parts.required & KS_PART_BIT(info->part)) ||
+        slot_filled(&b->net, info, layer))
+        return 0;
+    char name[64];
+    ks_role_name(b->arch, role, layer, name, sizeof name);
+    return ks_fail(err, KS_BAD_INPUT, "%s: tensor %s is missing", b->model->shown, name);
 }
 
 static int check_missing(struct binding *b, struct ks_error *err)
 {
     for (int i = 0; i < KS_ROLE_COUNT; i++) {
         enum ks_role role = (enum ks_role)i;
-        const struct ks_role_info *info = ks_role_info(role);
-        if (!(b->arch->required & KS_ROLE_BIT(role)))
-            continue;
-        uint32_t copies = info->per_layer ? b->model->hparams.layers : 1;
+        uint32_t copies = ks_role_info(role)->per_layer ? b->model->hparams.layers : 1;
         for (uint32_t layer = 0; layer < copies; layer++) {
-            if (slot_filled(&b->net, info, layer))
-                continue;
-            char name[64];
-            ks_role_name(role, layer, name, sizeof name);
-            return ks_fail(err, KS_BAD_INPUT, "%s: tensor %s is missing", b->model->shown, name);
+            if (check_slot(b, role, layer, err))
+                return -1;
         }
     }
     return 0;
 }
 
+static bool rotates(const struct ks_hparams *h, uint32_t rope)
+{
+    for (uint32_t i = 0; i < h->layers; i++) {
+        if (h->layer[i].rope == rope)
+            return true;
+    }
+    return false;
+}
+
 static int allocate(struct ks_net *net, size_t floats, struct ks_error *err)
 {
-    size_t layers = net->hparams->layers, pairs = net->hparams->rope_dims / 2;
-    size_t table;
-    if (__builtin_mul_overflow(net->positions, pairs * sizeof(float), &table))
-        return ks_fail_memory(err, UINT64_MAX, "the rope tables");
+    size_t layers = net->hparams->layers;
     net->layers = calloc(layers, sizeof *net->layers);
     net->memory = ks_alloc_aligned(floats, sizeof(float));
-    net->rope_cos = ks_alloc_aligned(table, 1);
-    net->rope_sin = ks_alloc_aligned(table, 1);
-    if (!net->layers || !net->memory || !net->rope_cos || !net->rope_sin)
-        return ks_fail_memory(err,
-                              layers * sizeof *net->layers + floats * sizeof(float) + 2 * table,
-                              "a model's layers and rope tables");
+    if (!net->layers || !net->memory)
+        return ks_fail_memory(err, layers * sizeof *net->layers + floats * sizeof(float),
+                              "a model's layers");
     return 0;
+}
+
+static int make_table(struct ks_net *net, uint32_t i, struct ks_error *err)
+{
+    const struct ks_rope *rope = &net->hparams->rope[i];
+    struct ks_rope_table *table = &net->rope[i];
+    size_t bytes;
+    if (!rotates(net->hparams, i))
+        return 0;
+    if (__builtin_mul_overflow(net->positions, rope->dims / 2 * sizeof(float), &bytes))
+        return ks_fail_memory(err, UINT64_MAX, "the rope tables");
+    table->cosine = ks_alloc_aligned(bytes, 1);
+    table->sine = ks_alloc_aligned(bytes, 1);
+    if (!table->cosine || !table->sine)
+        return ks_fail_memory(err, 2 * bytes, "the rope tables");
+    return ks_rope_tables(rope, i == 0 ? net->rope_factors : NULL, net->positions, table->cosine,
+                          table->sine, err);
 }
 
 static int bind(struct binding *b, struct ks_error *err)
@@ -162,9 +234,10 @@ static int bind(struct binding *b, struct ks_error *err)
         return -1;
     if (!net->head.data)
         net->head = net->token_embd;
-    if (ks_rope_tables(net->hparams, net->rope_factors, net->positions, net->rope_cos,
-                       net->rope_sin, err))
-        return ks_fail_prefix(err, "%s", b->model->shown);
+    for (uint32_t i = 0; i < KS_ROPES; i++) {
+        if (make_table(net, i, err))
+            return ks_fail_prefix(err, "%s", b->model->shown);
+    }
     return 0;
 }
 
@@ -193,65 +266,9 @@ void ks_net_finish(struct ks_net *net)
 {
     free(net->layers);
     free(net->memory);
-    free(net->rope_cos);
-    free(net->rope_sin);
-    *net = (struct ks_net){0};
-}
-
-/* Every member is four bytes or a multiple, so there is no padding and the bits can be compared. */
-static bool hparams_equal(const struct ks_hparams *a, const struct ks_hparams *b)
-{
-    return a == b || memcmp(a, b, sizeof *a) == 0;
-}
-
-static bool matrix_equal(const struct ks_matrix *a, const struct ks_matrix *b)
-{
-    return a->data == b->data && a->type == b->type && a->rows == b->rows && a->cols == b->cols;
-}
-
-static bool vector_equal(const float *a, const float *b, uint64_t n)
-{
-    if (!a || !b)
-        return a == b;
-    return a == b || memcmp(a, b, (size_t)n * sizeof *a) == 0;
-}
-
-static bool tables_equal(const struct ks_net *a, const struct ks_net *b)
-{
-    uint64_t n = (uint64_t)(a->positions < b->positions ? a->positions : b->positions) *
-                 (a->hparams->rope_dims / 2);
-    return vector_equal(a->rope_cos, b->rope_cos, n) && vector_equal(a->rope_sin, b->rope_sin, n);
-}
-
-/* The roles tell what a layer or the net consists of, so a role added later is compared too. */
-static bool slots_equal(const struct ks_net *a, const struct ks_net *b, bool per_layer,
-                        uint64_t set, uint32_t layer)
-{
-    for (int i = 0; i < KS_ROLE_COUNT; i++) {
-        const struct ks_role_info *role = ks_role_info((enum ks_role)i);
-        if (role->per_layer != per_layer || !(set & KS_ROLE_BIT(i)))
-            continue;
-        const char *sa = slot_of((struct ks_net *)a, role, layer);
-        const char *sb = slot_of((struct ks_net *)b, role, layer);
-        bool equal = is_vector(role)
-                         ? vector_equal(*(const float *const *)sa, *(const float *const *)sb,
-                                        ks_dim_size(role->cols, a->hparams))
-                         : matrix_equal((const struct ks_matrix *)sa, (const struct ks_matrix *)sb);
-        if (!equal)
-            return false;
+    for (size_t i = 0; i < KS_ROPES; i++) {
+        free(net->rope[i].cosine);
+        free(net->rope[i].sine);
     }
-    return true;
-}
-
-bool ks_net_stage_equal(const struct ks_net *a, const struct ks_net *b, int stage)
-{
-    const uint64_t embedding = KS_ROLE_BIT(KS_ROLE_TOKEN_EMBD);
-    const uint64_t ending = KS_ROLE_BIT(KS_ROLE_OUTPUT_NORM) | KS_ROLE_BIT(KS_ROLE_OUTPUT);
-    if (!hparams_equal(a->hparams, b->hparams))
-        return false;
-    if (stage < 0)
-        return slots_equal(a, b, false, embedding, 0);
-    if ((uint32_t)stage >= a->hparams->layers)
-        return slots_equal(a, b, false, ending, 0);
-    return tables_equal(a, b) && slots_equal(a, b, true, UINT64_MAX, (uint32_t)stage);
+    *net = (struct ks_net){0};
 }

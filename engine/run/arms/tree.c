@@ -200,30 +200,13 @@ size_t ks_tree_layers_unshared(const struct ks_tree *t)
     return n;
 }
 
-/* Rows of a sequence from `first` on are computed whole; those before serve as keys and values. */
-static double sequence_flops(const struct ks_hparams *h, const struct ks_net_layer *l, double n,
-                             double first)
-{
-    const struct ks_matrix *kv[] = {&l->attn_k, &l->attn_v};
-    const struct ks_matrix *wanted[] = {&l->attn_q, &l->attn_output, &l->ffn_gate, &l->ffn_up,
-                                        &l->ffn_down};
-    double flops = 0;
-    for (size_t i = 0; i < sizeof kv / sizeof *kv; i++)
-        flops += 2 * n * (double)kv[i]->rows * (double)kv[i]->cols;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        flops += 2 * (n - first) * (double)wanted[i]->rows * (double)wanted[i]->cols;
-    double pairs = (n * (n + 1) - first * (first + 1)) / 2; /* of a query and a key it sees */
-    return flops + 2 * pairs * h->heads * (double)(h->head_dim + h->head_dim_v);
-}
-
 static double layer_flops(const struct ks_net *net, int layer, const struct ks_batch *batch)
 {
     bool last = layer + 1 == (int)net->hparams->layers;
     double flops = 0;
     for (size_t s = 0; s < batch->n_sequences; s++)
-        flops += sequence_flops(net->hparams, &net->layers[layer],
-                                (double)(batch->starts[s + 1] - batch->starts[s]),
-                                last && batch->firsts ? (double)batch->firsts[s] : 0);
+        flops += ks_net_layer_flops(net, (size_t)layer, batch->starts[s + 1] - batch->starts[s],
+                                    last && batch->firsts ? batch->firsts[s] : 0);
     return flops;
 }
 

@@ -144,6 +144,24 @@ static void yarn_agrees(void **state)
     check_sample("llama-yarn");
 }
 
+static void qwen2s_biases_agree(void **state)
+{
+    (void)state;
+    check_sample("qwen2");
+}
+
+static void qwen3s_norms_of_q_and_k_agree(void **state)
+{
+    (void)state;
+    check_sample("qwen3");
+}
+
+static void smollm3s_layers_without_rope_agree(void **state)
+{
+    (void)state;
+    check_sample("smollm3");
+}
+
 /* 23 matrices in 21 types. */
 static void a_matrix_of_every_type_agrees(void **state)
 {
@@ -500,6 +518,9 @@ int main(void)
         cmocka_unit_test(linear_rope_scaling_agrees),
         cmocka_unit_test(attention_biases_agree),
         cmocka_unit_test(yarn_agrees),
+        cmocka_unit_test(qwen2s_biases_agree),
+        cmocka_unit_test(qwen3s_norms_of_q_and_k_agree),
+        cmocka_unit_test(smollm3s_layers_without_rope_agree),
         cmocka_unit_test(a_matrix_of_every_type_agrees),
         cmocka_unit_test(threads_do_not_move_a_bit),
         cmocka_unit_test(sequences_of_a_batch_do_not_see_each_other),

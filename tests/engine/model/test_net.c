@@ -247,8 +247,8 @@ static void names_and_roles_are_each_others_inverse(void **state)
     for (int i = 0; i < KS_ROLE_COUNT; i++) {
         char name[64];
         uint32_t layer, expected = ks_role_info((enum ks_role)i)->per_layer ? 17 : 0;
-        ks_role_name((enum ks_role)i, 17, name, sizeof name);
-        assert_int_equal(ks_role_of(name, &layer), i);
+        ks_role_name(NULL, (enum ks_role)i, 17, name, sizeof name);
+        assert_int_equal(ks_role_of(NULL, name, &layer), i);
         assert_int_equal(layer, expected);
     }
     static const char *const none[] = {"",
@@ -265,7 +265,7 @@ static void names_and_roles_are_each_others_inverse(void **state)
                                        "blk.0.attn_q.weight.weight"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         uint32_t layer;
-        assert_int_equal(ks_role_of(none[i], &layer), KS_ROLE_COUNT);
+        assert_int_equal(ks_role_of(NULL, none[i], &layer), KS_ROLE_COUNT);
     }
 }
 

@@ -50,8 +50,8 @@ static const struct refusal refusals[] = {
     /* the architecture */
     {KS_BAD_INPUT, {NO_KEY("general.architecture")}, {"general.architecture", "missing"}},
     {KS_UNSUPPORTED,
-     {STRING("general.architecture", "qwen3")},
-     {"general.architecture", "\"qwen3\"", "knows llama"}},
+     {STRING("general.architecture", "mamba")},
+     {"general.architecture", "\"mamba\"", "knows llama"}},
     {KS_BAD_INPUT, {U32("general.architecture", 3)}, {"general.architecture"}},
     {KS_UNSUPPORTED, {U32("llama.expert_count", 8)}, {"llama.expert_count is 8"}},
 

@@ -5,17 +5,16 @@
 
 #include "engine/model/arch/arch.h"
 
-static struct ks_hparams hparams(uint32_t dims, float base)
+static struct ks_rope rope_of(uint32_t dims, float base)
 {
-    return (struct ks_hparams){
-        .rope_dims = dims,
-        .rope_base = base,
-        .rope_factor = 1,
-        .rope_attn_factor = 1,
-        .rope_original_context = 4096,
+    return (struct ks_rope){
+        .dims = dims,
+        .base = base,
+        .factor = 1,
+        .attn_factor = 1,
+        .original_context = 4096,
         .yarn_beta_fast = 32,
         .yarn_beta_slow = 1,
-        .context = 4096,
     };
 }
 
@@ -25,11 +24,11 @@ struct tables {
     float cosine[POSITIONS * 64], sine[POSITIONS * 64];
 };
 
-static struct tables *tables_of(const struct ks_hparams *h, const float *factors)
+static struct tables *tables_of(const struct ks_rope *r, const float *factors)
 {
     static struct tables t;
     struct ks_error err;
-    assert_int_equal(ks_rope_tables(h, factors, POSITIONS, t.cosine, t.sine, &err), 0);
+    assert_int_equal(ks_rope_tables(r, factors, POSITIONS, t.cosine, t.sine, &err), 0);
     return &t;
 }
 
@@ -46,10 +45,10 @@ static void assert_near(double value, double expected)
 }
 
 /* The tables with position 1 in the first row, so that its angles are the frequencies. */
-static struct tables *row_one(const struct ks_hparams *h, const float *factors)
+static struct tables *row_one(const struct ks_rope *r, const float *factors)
 {
-    struct tables *t = tables_of(h, factors);
-    size_t pairs = h->rope_dims / 2;
+    struct tables *t = tables_of(r, factors);
+    size_t pairs = r->dims / 2;
     memmove(t->cosine, t->cosine + pairs, pairs * sizeof(float));
     memmove(t->sine, t->sine + pairs, pairs * sizeof(float));
     return t;
@@ -58,8 +57,8 @@ static struct tables *row_one(const struct ks_hparams *h, const float *factors)
 static void plain_frequencies_are_powers_of_the_base(void **state)
 {
     (void)state;
-    const struct ks_hparams h = hparams(64, 10000);
-    const struct tables *t = row_one(&h, NULL);
+    const struct ks_rope r = rope_of(64, 10000);
+    const struct tables *t = row_one(&r, NULL);
     for (size_t i = 0; i < 32; i++)
         assert_near(frequency_of(t, i), pow(10000, -(double)i / 32));
 }
@@ -67,8 +66,8 @@ static void plain_frequencies_are_powers_of_the_base(void **state)
 static void entries_are_the_rounded_cosines_of_the_exact_angles(void **state)
 {
     (void)state;
-    const struct ks_hparams h = hparams(32, 500000);
-    const struct tables *t = tables_of(&h, NULL);
+    const struct ks_rope r = rope_of(32, 500000);
+    const struct tables *t = tables_of(&r, NULL);
     for (size_t p = 0; p < POSITIONS; p++) {
         for (size_t i = 0; i < 16; i++) {
             double angle = (double)p * pow(500000, -(double)i / 16);
@@ -81,10 +80,10 @@ static void entries_are_the_rounded_cosines_of_the_exact_angles(void **state)
 static void linear_scaling_divides_every_frequency(void **state)
 {
     (void)state;
-    struct ks_hparams h = hparams(64, 10000);
-    h.rope_scaling = KS_ROPE_SCALING_LINEAR;
-    h.rope_factor = 4;
-    const struct tables *t = row_one(&h, NULL);
+    struct ks_rope r = rope_of(64, 10000);
+    r.scaling = KS_ROPE_SCALING_LINEAR;
+    r.factor = 4;
+    const struct tables *t = row_one(&r, NULL);
     for (size_t i = 0; i < 32; i++)
         assert_near(frequency_of(t, i), pow(10000, -(double)i / 32) / 4);
 }
@@ -92,9 +91,9 @@ static void linear_scaling_divides_every_frequency(void **state)
 static void factors_divide_each_frequency(void **state)
 {
     (void)state;
-    const struct ks_hparams h = hparams(8, 10000);
+    const struct ks_rope r = rope_of(8, 10000);
     const float factors[4] = {1, 2, 8, 0.5f};
-    const struct tables *t = row_one(&h, factors);
+    const struct tables *t = row_one(&r, factors);
     for (size_t i = 0; i < 4; i++)
         assert_near(frequency_of(t, i), pow(10000, -(double)i / 4) / (double)factors[i]);
 }
@@ -118,11 +117,11 @@ static void yarn_ramps_from_kept_to_interpolated(void **state)
         {40, 4.445698525097307e-05},
         {60, 5.928434264154138e-07},
     };
-    struct ks_hparams h = hparams(128, 1e6f);
-    h.rope_scaling = KS_ROPE_SCALING_YARN;
-    h.rope_factor = 4;
-    h.rope_original_context = 32768;
-    const struct tables *t = row_one(&h, NULL);
+    struct ks_rope r = rope_of(128, 1e6f);
+    r.scaling = KS_ROPE_SCALING_YARN;
+    r.factor = 4;
+    r.original_context = 32768;
+    const struct tables *t = row_one(&r, NULL);
     for (size_t i = 0; i < sizeof points / sizeof *points; i++)
         assert_near(frequency_of(t, points[i].pair), points[i].frequency);
     assert_near(hypot((double)t->cosine[0], (double)t->sine[0]), 1.138629436111989);
@@ -131,22 +130,22 @@ static void yarn_ramps_from_kept_to_interpolated(void **state)
 static void the_attention_factor_multiplies_cosine_and_sine(void **state)
 {
     (void)state;
-    struct ks_hparams h = hparams(64, 10000);
-    h.rope_attn_factor = 0.5f;
-    assert_near((double)tables_of(&h, NULL)->cosine[0], 0.5);
-    h.rope_scaling = KS_ROPE_SCALING_YARN;
-    h.rope_factor = 16;
-    assert_near((double)tables_of(&h, NULL)->cosine[0], 0.6386294361119891);
+    struct ks_rope r = rope_of(64, 10000);
+    r.attn_factor = 0.5f;
+    assert_near((double)tables_of(&r, NULL)->cosine[0], 0.5);
+    r.scaling = KS_ROPE_SCALING_YARN;
+    r.factor = 16;
+    assert_near((double)tables_of(&r, NULL)->cosine[0], 0.6386294361119891);
 }
 
 static void angles_beyond_the_cosines_range_are_refused(void **state)
 {
     (void)state;
-    const struct ks_hparams h = hparams(4, 10000);
+    const struct ks_rope r = rope_of(4, 10000);
     const float factors[2] = {1, 1e-30f};
     static float cosine[8], sine[8];
     struct ks_error err;
-    assert_int_equal(ks_rope_tables(&h, factors, 4, cosine, sine, &err), -1);
+    assert_int_equal(ks_rope_tables(&r, factors, 4, cosine, sine, &err), -1);
     assert_int_equal(err.code, KS_BAD_INPUT);
 }
 

@@ -1,0 +1,182 @@
+/*
+ * Numbers of the metadata. Each is one row of `fields`: its key behind the architecture's name, its
+ * place, whether a file must have it, and the range in which the rest of the program can rely on
+ * products not overflowing.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/model/arch/arch.h"
+
+#define WHOLE(text, field, need, low, high)                                                        \
+    {                                                                                              \
+        .key = (text), .slot = offsetof(struct ks_hparams, field), .required = (need),             \
+        .min = (low), .max = (high)                                                                \
+    }
+/* One number for all layers, or an array of one for each; 0 in it: the layer has none. */
+#define EACH(text, field, need, low, high)                                                         \
+    {                                                                                              \
+        .key = (text), .slot = offsetof(struct ks_hparams, field), .required = (need),             \
+        .each = true, .layer_slot = offsetof(struct ks_layer_traits, field), .min = (low),         \
+        .max = (high)                                                                              \
+    }
+#define REAL(text, field, need, low, high)                                                         \
+    {                                                                                              \
+        .key = (text), .slot = offsetof(struct ks_hparams, field), .real = true,                   \
+        .required = (need), .min = (low), .max = (high)                                            \
+    }
+
+struct field {
+    const char *key;
+    size_t slot; /* of a uint32_t, or of a float where real */
+    bool real, required;
+    bool each;
+    size_t layer_slot;       /* of a uint32_t */
+    double min, max;         /* both allowed */
+    enum ks_key_set key_set; /* which architectures have it */
+};
+
+#define MAX_CONTEXT (1 << 28)
+
+static const struct field fields[] = {
+    WHOLE("block_count", layers, true, 1, KS_MAX_LAYERS),
+    WHOLE("context_length", context, true, 1, MAX_CONTEXT),
+    WHOLE("embedding_length", hidden, true, 1, 1 << 20),
+    EACH("feed_forward_length", ffn, true, 1, 1 << 22),
+    EACH("attention.head_count", heads, true, 1, 4096),
+    EACH("attention.head_count_kv", kv_heads, false, 1, 4096),
+    WHOLE("attention.key_length", head_dim, false, 1, 4096),
+    WHOLE("attention.value_length", head_dim_v, false, 1, 4096),
+    WHOLE("rope.dimension_count", rope[0].dims, false, 2, 4096),
+    WHOLE("rope.scaling.original_context_length", rope[0].original_context, false, 1, MAX_CONTEXT),
+    REAL("attention.layer_norm_rms_epsilon", norm_eps, true, 0, 1),
+    REAL("rope.freq_base", rope[0].base, false, 1, 1e12),
+    REAL("rope.scale_linear", rope[0].factor, false, 0, 1e6), /* the factor's name in old files */
+    REAL("rope.scaling.factor", rope[0].factor, false, 0, 1e6),
+    REAL("rope.scaling.attn_factor", rope[0].attn_factor, false, 1e-6, 1e6),
+    REAL("rope.scaling.yarn_beta_fast", rope[0].yarn_beta_fast, false, 1e-6, 1e6),
+    REAL("rope.scaling.yarn_beta_slow", rope[0].yarn_beta_slow, false, 1e-6, 1e6),
+};
+
+#define N_FIELDS (sizeof fields / sizeof *fields)
+
+struct reader {
+    const struct ks_gguf *gguf;
+    const char *file;
+    struct ks_hparams *h;
+};
+
+static int read_real(const struct reader *r, const struct field *f, const char *key,
+                     struct ks_error *err)
+{
+    float value;
+    int found = ks_gguf_get_f32(r->gguf, key, &value, err);
+    if (found <= 0)
+        return found;
+    if (!isfinite(value) || (double)value < f->min || (double)value > f->max)
+        return ks_fail(err, KS_BAD_INPUT, "%s: %s is %g, not a number in %g..%g", r->file, key,
+                       (double)value, f->min, f->max);
+    memcpy((char *)r->h + f->slot, &value, sizeof value);
+    return 1;
+}
+
+static void set_layer(const struct reader *r, const struct field *f, uint32_t layer, uint32_t value)
+{
+    memcpy((char *)&r->h->layer[layer] + f->layer_slot, &value, sizeof value);
+}
+
+static int read_whole(const struct reader *r, const struct field *f, const char *key,
+                      struct ks_error *err)
+{
+    uint32_t value;
+    int found = ks_gguf_get_u32(r->gguf, key, &value, err);
+    if (found <= 0)
+        return found;
+    if (value < f->min || value > f->max)
+        return ks_fail(err, KS_BAD_INPUT, "%s: %s is %u, not in %.0f..%.0f", r->file, key, value,
+                       f->min, f->max);
+    memcpy((char *)r->h + f->slot, &value, sizeof value);
+    for (uint32_t l = 0; f->each && l < r->h->layers; l++)
+        set_layer(r, f, l, value);
+    return 1;
+}
+
+/* A whole number of an array; those that do not fit are beyond every range. */
+static uint64_t whole_item(const struct ks_gguf_value *array, uint64_t i)
+{
+    const struct ks_gguf_value item = ks_gguf_array_item(array, i);
+    switch (item.type) {
+    case KS_GGUF_U8:
+    case KS_GGUF_U16:
+    case KS_GGUF_U32:
+    case KS_GGUF_U64:
+        return item.u;
+    case KS_GGUF_I8:
+    case KS_GGUF_I16:
+    case KS_GGUF_I32:
+    case KS_GGUF_I64:
+        return item.i < 0 ? UINT64_MAX : (uint64_t)item.i;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+static int read_each(const struct reader *r, const struct field *f, const struct ks_gguf_value *v,
+                     struct ks_error *err)
+{
+    uint32_t greatest = 0;
+    if (v->array.count < r->h->layers)
+        return ks_fail(err, KS_BAD_INPUT, "%s: %s has %llu numbers for %u layers", r->file, v->key,
+                       (unsigned long long)v->array.count, r->h->layers);
+    for (uint32_t l = 0; l < r->h->layers; l++) {
+        uint64_t value = whole_item(v, l);
+        if (value > 0 && ((double)value < f->min || (double)value > f->max))
+            return ks_fail(err, KS_BAD_INPUT,
+                           "%s: %s: the number of layer %u is not a whole one in %.0f..%.0f",
+                           r->file, v->key, l, f->min, f->max);
+        set_layer(r, f, l, (uint32_t)value);
+        greatest = value > greatest ? (uint32_t)value : greatest;
+    }
+    if (greatest == 0)
+        return ks_fail(err, KS_BAD_INPUT, "%s: %s is 0 in every layer", r->file, v->key);
+    memcpy((char *)r->h + f->slot, &greatest, sizeof greatest);
+    return 1;
+}
+
+static int read_field(const struct reader *r, const struct field *f, struct ks_error *err)
+{
+    char key[256];
+    snprintf(key, sizeof key, "%s.%s", r->h->architecture, f->key);
+    const struct ks_gguf_value *v = f->each ? ks_gguf_find(r->gguf, key) : NULL;
+    int found = f->real                         ? read_real(r, f, key, err)
+                : v && v->type == KS_GGUF_ARRAY ? read_each(r, f, v, err)
+                                                : read_whole(r, f, key, err);
+    if (found == 0 && f->required)
+        return ks_fail(err, KS_BAD_INPUT, "%s: metadata key %s is missing", r->file, key);
+    return found < 0 ? -1 : 0;
+}
+
+static bool has_field(const struct ks_arch *arch, const struct field *f)
+{
+    return f->key_set == KS_KEYS_ALL || (arch->keys & KS_PART_BIT(f->key_set));
+}
+
+int ks_fields_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,
+                   struct ks_hparams *h, struct ks_error *err)
+{
+    const struct reader r = {.gguf = g, .file = file, .h = h};
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        if (has_field(arch, &fields[i]) && read_field(&r, &fields[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+void ks_fields_glance(const struct ks_gguf *g, struct ks_hparams *h)
+{
+    const struct reader r = {.gguf = g, .file = "", .h = h};
+    struct ks_error ignored;
+    for (size_t i = 0; i < N_FIELDS; i++)
+        read_field(&r, &fields[i], &ignored);
+}

@@ -1,0 +1,72 @@
+/* Attention over the sequences of a batch, with what architectures do to q and k before it. */
+#include "engine/model/net/blocks.h"
+
+/* q's or k's norm: each head by itself, or the row as a whole. */
+static void norm_heads(const struct ks_step *s, const float *gain, float *x, size_t heads, size_t n)
+{
+    const struct ks_hparams *h = s->net->hparams;
+    size_t dim = s->traits->head_dim;
+    if (!gain)
+        return;
+    if (h->design.qk_norm == KS_QK_NORM_HEAD)
+        ks_block_norm(s->body, h, x, n * heads, dim, gain, x);
+    else
+        ks_block_norm(s->body, h, x, n, heads * dim, gain, x);
+}
+
+static void rotate(const struct ks_step *s, float *x, size_t heads, size_t n)
+{
+    const struct ks_layer_traits *t = s->traits;
+    if (t->rope == KS_NO_ROPE)
+        return;
+    const struct ks_rope *rope = &s->net->hparams->rope[t->rope];
+    const struct ks_rope_table *table = &s->net->rope[t->rope];
+    ks_rope(s->body->cpu, x, heads * t->head_dim, n, heads, t->head_dim, rope->dims, rope->pairing,
+            s->body->positions, table->cosine, table->sine);
+}
+
+static int attend(const struct ks_step *s, struct ks_error *err)
+{
+    const struct ks_body *b = s->body;
+    const struct ks_layer_traits *t = s->traits;
+    const struct ks_attention a = {
+        .q = b->q,
+        .k = b->k,
+        .v = b->v,
+        .ldq = (size_t)t->heads * t->head_dim,
+        .ldk = (size_t)t->kv_heads * t->head_dim,
+        .ldv = (size_t)t->kv_heads * t->head_dim_v,
+        .heads = t->heads,
+        .kv_heads = t->kv_heads,
+        .head_dim = t->head_dim,
+        .head_dim_v = t->head_dim_v,
+        .starts = s->batch->starts,
+        .n_sequences = s->batch->n_sequences,
+        .q_starts = b->kept,
+        .window = t->window,
+        .scale = s->net->hparams->attention_scale,
+    };
+    return ks_attend(b->cpu, &a, b->attended, (size_t)t->heads * t->head_dim_v, err);
+}
+
+/* Every row is a key; the kept ones are queries. */
+int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks_error *err)
+{
+    struct ks_body *b = s->body;
+    const struct ks_net_layer *l = s->layer;
+    const struct ks_layer_traits *t = s->traits;
+    if (ks_block_project(b, &l->attn_k, l->bias_k, in, s->n, b->k, err) ||
+        ks_block_project(b, &l->attn_v, l->bias_v, in, s->n, b->v, err))
+        return -1;
+    norm_heads(s, l->k_norm, b->k, t->kv_heads, s->n);
+    rotate(s, b->k, t->kv_heads, s->n);
+    ks_step_pack(s, in, b->widths.hidden * sizeof *in);
+    ks_step_pack(s, b->positions, sizeof *b->positions);
+    if (ks_block_project(b, &l->attn_q, l->bias_q, in, s->kept, b->q, err))
+        return -1;
+    norm_heads(s, l->q_norm, b->q, t->heads, s->kept);
+    rotate(s, b->q, t->heads, s->kept);
+    if (attend(s, err))
+        return -1;
+    return ks_block_project(b, &l->attn_output, l->bias_o, b->attended, s->kept, out, err);
+}

@@ -1,0 +1,63 @@
+/*
+ * What a layer is built of: one function a kind of block, each in a file of its own. forward.c
+ * calls them in the order that the layer's description gives.
+ *
+ * Private to net/. Activations are (rows, columns) f32, row-major and without gaps.
+ */
+#ifndef KS_ENGINE_MODEL_NET_BLOCKS_H
+#define KS_ENGINE_MODEL_NET_BLOCKS_H
+
+#include "engine/model/net/forward.h"
+
+/* Columns of the activations of a row: the greatest of any layer. */
+struct ks_widths {
+    size_t hidden, q, k, v, attended, ffn;
+};
+
+struct ks_body {
+    struct ks_cpu *cpu;
+    struct ks_widths widths;
+    size_t max_rows;
+    /* Scratch, each (max_rows, width). normed also takes what a block adds to the residual: by then
+     * its own content is used up. The blocks' own scratch lies in one place, as they take turns:
+     * attention's q, k, v and attended, the MLP's gate and up. */
+    float *normed;
+    float *q, *k, *v, *attended;
+    float *gate, *up;
+    int32_t *positions; /* (max_rows) */
+    size_t *kept;       /* (max_rows + 1) where each sequence's kept rows start at the front */
+    float *memory;
+};
+
+/* A layer at work. Every row of the batch is an input of the mixer; the kept rows are those that
+ * are computed whole (all, but in the last layer only the wanted ones). Where they are fewer they
+ * stand at the front, sequence after sequence. */
+struct ks_step {
+    struct ks_body *body;
+    const struct ks_net *net;
+    const struct ks_net_layer *layer;
+    const struct ks_layer_traits *traits;
+    const struct ks_batch *batch;
+    size_t n, kept;
+};
+
+/* Moves the kept rows of m to its front. Rows are of `size` bytes. */
+void ks_step_pack(const struct ks_step *s, void *m, size_t size);
+
+/* out(n, w.rows) = in(n, w.cols) * W^T, plus the bias where it isn't NULL. */
+int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *bias,
+                     const float *in, size_t n, float *out, struct ks_error *err);
+/* out(n, dim) = norm(x(n, dim)) of the model's kind. out may be x. */
+void ks_block_norm(struct ks_body *b, const struct ks_hparams *h, const float *x, size_t n,
+                   size_t dim, const float *gain, float *out);
+
+/*
+ * The mixers: out(kept, hidden) = mixer(in(n, hidden)). in is packed to the kept rows on return;
+ * out may be in.
+ */
+int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks_error *err);
+
+/* The MLPs: out(kept, hidden) = mlp(in(kept, hidden)). out may be in. */
+int ks_block_mlp(const struct ks_step *s, const float *in, float *out, struct ks_error *err);
+
+#endif

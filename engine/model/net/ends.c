@@ -1,0 +1,51 @@
+/* What stands before the first layer and behind the last, and what all blocks use. */
+#include "engine/model/net/blocks.h"
+
+int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *bias,
+                     const float *in, size_t n, float *out, struct ks_error *err)
+{
+    size_t rows = (size_t)w->rows;
+    if (ks_matmul(b->cpu, w, in, (size_t)w->cols, n, out, rows, err))
+        return -1;
+    if (bias)
+        ks_add_bias(b->cpu, out, bias, n, rows);
+    return 0;
+}
+
+void ks_block_norm(struct ks_body *b, const struct ks_hparams *h, const float *x, size_t n,
+                   size_t dim, const float *gain, float *out)
+{
+    switch (h->design.norm) {
+    case KS_NORM_RMS:
+        ks_rmsnorm(b->cpu, x, n, dim, gain, h->norm_eps, out);
+        return;
+    }
+}
+
+int ks_body_embed(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
+                  float *x, struct ks_error *err)
+{
+    size_t n = batch->starts[batch->n_sequences];
+    for (size_t i = 0; i < n; i++) {
+        if (batch->ids[i] < 0 || (uint32_t)batch->ids[i] >= net->hparams->vocab)
+            return ks_fail(err, KS_BAD_INPUT,
+                           "token id %d at position %zu is not in the vocabulary's 0..%u",
+                           batch->ids[i], i, net->hparams->vocab - 1);
+    }
+    ks_gather(b->cpu, &net->token_embd, batch->ids, n, x);
+    return 0;
+}
+
+int ks_body_norm(struct ks_body *b, const struct ks_net *net, const float *x, size_t n, float *out,
+                 struct ks_error *err)
+{
+    (void)err; /* for families whose last norm can fail */
+    ks_block_norm(b, net->hparams, x, n, net->hparams->hidden, net->output_norm, out);
+    return 0;
+}
+
+int ks_body_head(struct ks_body *b, const struct ks_net *net, const float *h, size_t n,
+                 float *logits, struct ks_error *err)
+{
+    return ks_block_project(b, &net->head, NULL, h, n, logits, err);
+}
