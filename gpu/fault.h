@@ -27,7 +27,7 @@ struct ks_gpu_testing {
     uint32_t rows_of_lane; /* in few.comp */
 
     bool staging;             /* pretend that the host can't see device memory */
-    bool no_self_test;        /* neither at opening nor at a new layout */
+    bool no_self_test;        /* neither of products nor of the ruler */
     const char *cache_folder; /* for pipelines, instead of the user's; "" for none */
 
     /* Switches the validation layers on, synchronization too; every warning and error arrives

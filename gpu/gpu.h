@@ -78,7 +78,7 @@ int ks_gpu_list(struct ks_gpu_info **devices, size_t *n, struct ks_error *err);
 int ks_gpu_choose(const struct ks_gpu_info *devices, size_t n, const char *which, size_t *index,
                   struct ks_error *err);
 
-/* Lists, chooses, opens, and lets the device prove itself on a small product (ks_gpu_self_test). */
+/* Lists, chooses, opens. Computes nothing yet: paths prove themselves at their first product. */
 struct ks_gpu *ks_gpu_open(const char *which, struct ks_error *err);
 void ks_gpu_close(struct ks_gpu *gpu);
 const struct ks_gpu_info *ks_gpu_info(const struct ks_gpu *gpu); /* lives as long as gpu */
@@ -177,6 +177,9 @@ void ks_gpu_tile_destroy(struct ks_gpu_tile *tile);
  * y(m, rows of w) = x(m, cols) * W^T, 1 <= m <= the tile's positions. x is borrowed for the call;
  * what is still computing when it returns is waited for by whoever reads the tile. A failure leaves
  * the tile's contents undefined. KS_UNSUPPORTED where the path is not available.
+ *
+ * The first product of a path with a layout and width makes its pipelines and lets the device prove
+ * itself on a small one: KS_UNSUPPORTED where an answer is wrong, and the path must not be used.
  */
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err);
@@ -190,14 +193,6 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
 
 /* out(n, rows) = positions first .. first + n - 1 of the tile. */
 int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *out,
-                     struct ks_error *err);
-
-/*
- * Computes a small product of that layout and width by every path and compares it with the CPU
- * twin. -1 with KS_UNSUPPORTED where an answer is wrong: the device must not be used then.
- * ks_gpu_open does this once, ks_gpu_weight_create for every layout and width that is new.
- */
-int ks_gpu_self_test(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
                      struct ks_error *err);
 
 /* ------------------------------------------------------------------ statistics */

@@ -49,11 +49,9 @@ static inline uint64_t ks_gpu_round_up(uint64_t n, uint64_t to)
 int ks_gpu_tile_write(struct ks_gpu_tile *tile, size_t first, size_t n, const float *rows,
                       struct ks_error *err);
 
-/* ks_gpu_self_test once a layout and width; not at all where testing says so. */
+/* Computes a small product of that layout and width by that path and compares it with the CPU twin:
+ * -1 with KS_UNSUPPORTED where an answer is wrong. Once each; not at all where testing says so. */
 int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
-                 struct ks_error *err);
-/* As ks_gpu_weight_create, of a layout that needs no proof. */
-struct ks_gpu_weight *ks_gpu_weight_reserve(struct ks_gpu *gpu, enum ks_gpu_layout layout,
-                                            uint64_t rows, uint64_t cols, struct ks_error *err);
+                 enum ks_gpu_path path, struct ks_error *err);
 
 #endif

@@ -34,6 +34,8 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
                        "%s has no %s for layout %s with %llu columns; take another path",
                        w->gpu->info.name, ks_gpu_path_name(path),
                        ks_gpu_layout_info(w->layout)->name, (unsigned long long)w->cols);
+    if (ks_gpu_prove(w->gpu, w->layout, w->cols, path, err) != 0)
+        return -1;
     struct ks_gpu_product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
     uint64_t bytes = m * w->cols * sizeof(float);
     if (ks_vk_buffer_reserve(p.gpu, KS_VK_ON_DEVICE, bytes, "activations", &p.gpu->x, err) != 0 ||

@@ -68,14 +68,8 @@ static int create_shards(struct ks_gpu_weight *w, struct ks_error *err)
 struct ks_gpu_weight *ks_gpu_weight_create(struct ks_gpu *gpu, enum ks_gpu_layout layout,
                                            uint64_t rows, uint64_t cols, struct ks_error *err)
 {
-    if (check_shape(gpu, layout, rows, cols, err) != 0 || ks_gpu_prove(gpu, layout, cols, err) != 0)
+    if (check_shape(gpu, layout, rows, cols, err) != 0)
         return NULL;
-    return ks_gpu_weight_reserve(gpu, layout, rows, cols, err);
-}
-
-struct ks_gpu_weight *ks_gpu_weight_reserve(struct ks_gpu *gpu, enum ks_gpu_layout layout,
-                                            uint64_t rows, uint64_t cols, struct ks_error *err)
-{
     struct ks_gpu_weight *w = calloc(1, sizeof *w);
     if (!w) {
         ks_fail_memory(err, sizeof *w, "a weight");

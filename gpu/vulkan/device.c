@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/head/head.h"
 #include "gpu/vulkan/device.h"
 
 /* Shaders index words with 32 bits; and shards that large cost nothing more. */
@@ -15,9 +14,6 @@
 #define SCRATCH_BYTES ((VkDeviceSize)64 << 20)
 #define SCRATCH_SHARE 64 /* of the device's memory */
 #define SCRATCH_MOST  ((VkDeviceSize)256 << 20)
-
-/* Of the self-test that every device goes through. */
-#define FIRST_PROOF_COLS 256
 
 /* What the slowest device of a kind does in well under 100 ms. */
 static double flops_of_kind(enum ks_gpu_kind kind)
@@ -138,9 +134,9 @@ static int open_into(struct ks_gpu *gpu, const char *which, struct ks_error *err
 {
     if (ks_vk_instance_create(&gpu->testing, &gpu->instance, &gpu->messenger, err) != 0 ||
         choose(gpu, which, err) != 0 || create_device(gpu, err) != 0 ||
-        ks_vk_pipelines_init(gpu, err) != 0 || ks_vk_slots_init(gpu, err) != 0)
+        ks_vk_pipelines_init(gpu, err) != 0)
         return -1;
-    return ks_gpu_prove(gpu, KS_GPU_I8, FIRST_PROOF_COLS, err);
+    return ks_vk_slots_init(gpu, err);
 }
 
 struct ks_gpu *ks_gpu_open_testing(const char *which, const struct ks_gpu_testing *testing,

@@ -150,9 +150,10 @@ struct ks_vk_pipelines {
     size_t cache_bytes; /* as loaded */
 };
 
-/* A layout at a width that has passed the self-test. */
+/* A path with a layout and a width that has passed the self-test. */
 struct ks_gpu_proof {
     enum ks_gpu_layout layout;
+    enum ks_gpu_path path;
     uint64_t cols;
 };
 

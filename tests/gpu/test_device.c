@@ -7,7 +7,7 @@
 #include "tests/gpu/listening.h"
 #include "tests/gpu/product.h"
 
-static void a_device_opens_proves_itself_and_leaves_nothing_behind(void **state)
+static void a_device_opens_and_leaves_nothing_behind(void **state)
 {
     (void)state;
     struct listening l;
@@ -78,48 +78,31 @@ static void without_a_driver_there_is_no_device_and_no_failure(void **state)
 
 /* ------------------------------------------------------------------ failures */
 
-static void refused_at_opening(enum ks_gpu_fault fault, unsigned after, enum ks_code code,
-                               const char *says)
-{
-    struct listening l;
-    struct ks_error err = {0};
-    try_listening(&l, &(struct ks_gpu_testing){.fault = fault, .after = after}, &err);
-    assert_null(l.gpu);
-    assert_int_equal(err.code, code);
-    if (!strstr(err.text, says))
-        fail_msg("\"%s\" does not say \"%s\"", err.text, says);
-    check_silence(&l);
-}
-
-static void a_device_that_computes_wrongly_is_refused_with_both_numbers(void **state)
-{
-    (void)state;
-    refused_at_opening(KS_GPU_FAULT_ANSWER, 0, KS_UNSUPPORTED, "computes wrongly: few rows");
-    refused_at_opening(KS_GPU_FAULT_ANSWER, 3, KS_UNSUPPORTED, "computes wrongly: many rows");
-}
-
 static void a_failing_call_at_opening_is_named_and_leaves_nothing_behind(void **state)
 {
     (void)state;
-    for (unsigned after = 0; after < 8; after++)
-        refused_at_opening(KS_GPU_FAULT_ALLOCATION, after, KS_NO_MEMORY,
-                           "vkAllocateMemory returned VK_ERROR_OUT_OF_DEVICE_MEMORY");
-    for (unsigned after = 0; after < 4; after++)
-        refused_at_opening(KS_GPU_FAULT_SUBMIT, after, KS_NO_MEMORY, "vkQueueSubmit returned");
-    for (unsigned after = 0; after < 4; after++)
-        refused_at_opening(KS_GPU_FAULT_LOST, after, KS_SYSTEM,
-                           "vkWaitSemaphores returned VK_ERROR_DEVICE_LOST");
+    for (unsigned after = 0; after < 4; after++) {
+        struct listening l;
+        struct ks_error err = {0};
+        try_listening(
+            &l, &(struct ks_gpu_testing){.fault = KS_GPU_FAULT_ALLOCATION, .after = after}, &err);
+        assert_null(l.gpu);
+        assert_int_equal(err.code, KS_NO_MEMORY);
+        assert_non_null(
+            strstr(err.text, "vkAllocateMemory returned VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+        check_silence(&l);
+    }
 }
 
 /* One product from upload to reading; -1 with *err where anything failed. */
-static int whole_product(struct ks_gpu *gpu, const struct product *p, float *y,
-                         struct ks_error *err)
+static int whole_product(struct ks_gpu *gpu, const struct product *p, enum ks_gpu_path path,
+                         float *y, struct ks_error *err)
 {
     struct ks_gpu_weight *w = ks_gpu_weight_create(gpu, p->layout, p->rows, p->cols, err);
     struct ks_gpu_tile *tile = w ? ks_gpu_tile_create(gpu, 70, p->rows, err) : NULL;
     int failed = -1;
     if (tile && ks_gpu_weight_append(w, p->rows, (const void *const *)p->parts, err) == 0 &&
-        ks_gpu_matmul(w, KS_GPU_MANY, p->x, 70, tile, err) == 0)
+        ks_gpu_matmul(w, path, p->x, 70, tile, err) == 0)
         failed = ks_gpu_tile_read(tile, 0, 70, y, err);
     ks_gpu_tile_destroy(tile);
     ks_gpu_weight_destroy(w);
@@ -139,19 +122,51 @@ static void a_product_that_fails_anywhere_can_be_made_again(void **state)
         unsigned failures = 0;
         for (;; failures++) {
             ks_gpu_inject(l.gpu, faults[f], failures);
-            if (whole_product(l.gpu, &p, y, &err) == 0)
+            if (whole_product(l.gpu, &p, KS_GPU_MANY, y, &err) == 0)
                 break;
             assert_int_equal(err.code, KS_NO_MEMORY);
             assert_false(ks_gpu_lost(l.gpu));
         }
         ks_gpu_inject(l.gpu, KS_GPU_FAULT_NONE, 0);
         assert_true(failures >= 3);
-        assert_int_equal(whole_product(l.gpu, &p, again, &err), 0);
+        assert_int_equal(whole_product(l.gpu, &p, KS_GPU_MANY, again, &err), 0);
         assert_memory_equal(y, again, 70 * 300 * sizeof *y);
         close_listening(&l);
     }
     free(y);
     free(again);
+    free_product(&p);
+}
+
+/* The proof comes with the first product, where the answer is spoiled once; the second one has a
+ * proof of its own, and what was proved is not proved again. */
+static void a_path_that_computes_wrongly_is_refused_with_both_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        enum ks_gpu_path path;
+        unsigned after;
+        const char *says;
+    } wrong[] = {{KS_GPU_FEW, 0, "computes wrongly: few rows"},
+                 {KS_GPU_FEW, 2, "computes wrongly: few rows"},
+                 {KS_GPU_MANY, 0, "computes wrongly: many rows"}};
+    struct product p = make_product(KS_GPU_I8, 300, 320);
+    float *y = must(malloc(70 * 300 * sizeof *y));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct ks_error err = {0};
+        struct listening l;
+        open_listening(&l, NULL);
+        ks_gpu_inject(l.gpu, KS_GPU_FAULT_ANSWER, wrong[i].after);
+        assert_int_equal(whole_product(l.gpu, &p, wrong[i].path, y, &err), -1);
+        assert_int_equal(err.code, KS_UNSUPPORTED);
+        if (!strstr(err.text, wrong[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", err.text, wrong[i].says);
+        assert_int_equal(whole_product(l.gpu, &p, wrong[i].path, y, &err), 0);
+        ks_gpu_inject(l.gpu, KS_GPU_FAULT_ANSWER, 0);
+        assert_int_equal(whole_product(l.gpu, &p, wrong[i].path, y, &err), 0);
+        close_listening(&l);
+    }
+    free(y);
     free_product(&p);
 }
 
@@ -164,14 +179,14 @@ static void a_lost_device_refuses_all_further_work_and_another_can_be_opened(voi
     struct listening l;
     open_listening(&l, NULL);
     ks_gpu_inject(l.gpu, KS_GPU_FAULT_LOST, 0);
-    assert_int_equal(whole_product(l.gpu, &p, y, &err), -1);
+    assert_int_equal(whole_product(l.gpu, &p, KS_GPU_MANY, y, &err), -1);
     assert_int_equal(err.code, KS_SYSTEM);
     assert_true(ks_gpu_lost(l.gpu));
-    assert_int_equal(whole_product(l.gpu, &p, y, &err), -1);
+    assert_int_equal(whole_product(l.gpu, &p, KS_GPU_MANY, y, &err), -1);
     assert_non_null(strstr(err.text, "VK_ERROR_DEVICE_LOST"));
     close_listening(&l);
     open_listening(&l, NULL);
-    assert_int_equal(whole_product(l.gpu, &p, y, &err), 0);
+    assert_int_equal(whole_product(l.gpu, &p, KS_GPU_MANY, y, &err), 0);
     close_listening(&l);
     free(y);
     free_product(&p);
@@ -250,11 +265,11 @@ static void a_cache_that_cannot_be_written_is_done_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_opens_proves_itself_and_leaves_nothing_behind),
+        cmocka_unit_test(a_device_opens_and_leaves_nothing_behind),
         cmocka_unit_test(the_list_has_each_device_under_names_that_open_it),
         cmocka_unit_test(what_a_device_gives_at_most_is_measured_within_its_limits),
         cmocka_unit_test(without_a_driver_there_is_no_device_and_no_failure),
-        cmocka_unit_test(a_device_that_computes_wrongly_is_refused_with_both_numbers),
+        cmocka_unit_test(a_path_that_computes_wrongly_is_refused_with_both_numbers),
         cmocka_unit_test(a_failing_call_at_opening_is_named_and_leaves_nothing_behind),
         cmocka_unit_test(a_product_that_fails_anywhere_can_be_made_again),
         cmocka_unit_test(a_lost_device_refuses_all_further_work_and_another_can_be_opened),
