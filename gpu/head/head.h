@@ -11,6 +11,8 @@
 #define KS_GPU_TALL 64  /* positions */
 #define KS_GPU_WIDE 128 /* rows of the weight */
 
+#define KS_GPU_MAXIMA_BINDING 5 /* of a tile's maxima, as in shaders/maxima.glsl */
+
 /* Rows first .. first + rows - 1 of a weight; first is a multiple of KS_GPU_WIDE. */
 struct ks_gpu_shard {
     uint64_t first, rows;
@@ -38,6 +40,13 @@ struct ks_gpu_tile {
     struct ks_vk_buffer *segments;
     size_t n_segments;
     uint64_t ready; /* the timeline's value once it is filled */
+
+    /* For each segment (positions, stride / KS_GPU_WIDE) orders of the largest logits of blocks of
+     * KS_GPU_WIDE columns, as shaders/maxima.glsl tells. has_maxima: of all positions that the last
+     * product or write filled; a path that can leaves them, and ks_gpu_tile_find_maxima makes up
+     * for the others. */
+    struct ks_vk_buffer *maxima;
+    bool has_maxima;
 };
 
 static inline uint64_t ks_gpu_round_up(uint64_t n, uint64_t to)
@@ -48,6 +57,10 @@ static inline uint64_t ks_gpu_round_up(uint64_t n, uint64_t to)
 /* Fills positions first .. first + n - 1 of a tile from rows(n, rows). */
 int ks_gpu_tile_write(struct ks_gpu_tile *tile, size_t first, size_t n, const float *rows,
                       struct ks_error *err);
+/* Records what finds the maxima of positions 0 .. m - 1 where they are missing, between barriers.
+ */
+int ks_gpu_tile_find_maxima(struct ks_gpu_tile *tile, size_t m, struct ks_vk_slot **slot,
+                            struct ks_error *err);
 
 /* Computes a small product of that layout and width by that path and compares it with the CPU twin:
  * -1 with KS_UNSUPPORTED where an answer is wrong. Once each; not at all where testing says so. */

@@ -87,7 +87,8 @@ static int multiply(struct ks_gpu_product *p, const struct piece *piece, size_t 
     uint64_t blocks = ks_gpu_round_up(piece->rows, KS_GPU_WIDE) / KS_GPU_WIDE;
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_MANY},
-        .buffers = {&p->gpu->turned, piece->scratch, &p->y->segments[segment]},
+        .buffers = {&p->gpu->turned, piece->scratch,
+                    &p->y->segments[segment], [KS_GPU_MAXIMA_BINDING] = &p->y->maxima[segment]},
         .groups = {(uint32_t)tall / KS_GPU_TALL, 1, 1},
     };
     struct many_where where = {

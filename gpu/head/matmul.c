@@ -50,5 +50,6 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
     if (ks_vk_submit(p.gpu, p.slot, err) != 0)
         return -1;
     y->ready = p.gpu->submitted;
+    y->has_maxima = path == KS_GPU_MANY;
     return 0;
 }

@@ -18,14 +18,18 @@ static int create_segments(struct ks_gpu_tile *t, struct ks_error *err)
     t->per_segment = (size_t)(fit < padded ? fit : padded);
     size_t n = (size_t)(padded + t->per_segment - 1) / t->per_segment;
     t->segments = calloc(n, sizeof *t->segments);
-    if (!t->segments)
-        return ks_fail_memory(err, n * sizeof *t->segments, "a tile of logits");
-    for (uint64_t first = 0; first < padded; first += t->per_segment) {
-        uint64_t left = padded - first, here = left < t->per_segment ? left : t->per_segment;
-        if (ks_vk_buffer_create(t->gpu, KS_VK_ON_DEVICE, here * row_bytes, "a tile of logits",
-                                &t->segments[t->n_segments], err) != 0)
+    t->maxima = calloc(n, sizeof *t->maxima);
+    if (!t->segments || !t->maxima)
+        return ks_fail_memory(err, 2 * n * sizeof *t->segments, "a tile of logits");
+    t->n_segments = n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t left = padded - i * t->per_segment;
+        uint64_t bytes = (left < t->per_segment ? left : t->per_segment) * row_bytes;
+        if (ks_vk_buffer_create(t->gpu, KS_VK_ON_DEVICE, bytes, "a tile of logits", &t->segments[i],
+                                err) != 0 ||
+            ks_vk_buffer_create(t->gpu, KS_VK_ON_DEVICE, bytes / KS_GPU_WIDE, "a tile's maxima",
+                                &t->maxima[i], err) != 0)
             return -1;
-        t->n_segments++;
     }
     return 0;
 }
@@ -57,9 +61,12 @@ void ks_gpu_tile_destroy(struct ks_gpu_tile *t)
     if (!t)
         return;
     vkDeviceWaitIdle(t->gpu->device);
-    for (size_t i = 0; i < t->n_segments; i++)
+    for (size_t i = 0; i < t->n_segments; i++) {
         ks_vk_buffer_destroy(t->gpu, &t->segments[i]);
+        ks_vk_buffer_destroy(t->gpu, &t->maxima[i]);
+    }
     free(t->segments);
+    free(t->maxima);
     free(t);
 }
 
@@ -89,5 +96,33 @@ int ks_gpu_tile_write(struct ks_gpu_tile *t, size_t first, size_t n, const float
             return -1;
     }
     t->ready = t->gpu->submitted;
+    t->has_maxima = false;
+    return 0;
+}
+
+#define BLOCKS_OF_GROUP 8 /* as in maxima.comp */
+
+int ks_gpu_tile_find_maxima(struct ks_gpu_tile *t, size_t m, struct ks_vk_slot **slot,
+                            struct ks_error *err)
+{
+    assert(m <= t->positions);
+    if (t->has_maxima)
+        return 0;
+    uint32_t blocks = (uint32_t)(t->stride / KS_GPU_WIDE);
+    for (size_t p = 0; p < m; p += t->per_segment) {
+        size_t n = m - p < t->per_segment ? m - p : t->per_segment, s = p / t->per_segment;
+        struct ks_vk_dispatch d = {
+            .key = {.shader = KS_VK_MAXIMA},
+            .buffers = {&t->segments[s], [KS_GPU_MAXIMA_BINDING] = &t->maxima[s]},
+            .push = &blocks,
+            .push_bytes = sizeof blocks,
+            .groups = {(blocks + BLOCKS_OF_GROUP - 1) / BLOCKS_OF_GROUP, (uint32_t)n, 1},
+            .flops = 16.0 * (double)n * (double)t->stride,
+        };
+        if (ks_vk_dispatch(t->gpu, slot, &d, err) != 0)
+            return -1;
+    }
+    ks_vk_barrier(*slot);
+    t->has_maxima = true;
     return 0;
 }

@@ -2,8 +2,9 @@
 //
 // A work-group makes 64 positions x 128 rows, a thread 8 x 8 of them; while one slice of 16 k is
 // multiplied from shared memory the next is on its way from the buffers. Every output is one chain
-// of additions over k in order. Twin: ks_gpu_twin_many.
+// of additions over k in order; their maxima are left beside them. Twin: ks_gpu_twin_many.
 #version 460
+#extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 
 const uint THREADS = 128;
@@ -23,6 +24,9 @@ layout(push_constant) uniform Where
     uint stride, y_column; // floats; column of y that the first row goes to
     uint cols;
 };
+
+const uint MAXIMA = TALL;
+#include "maxima.glsl"
 
 const uint X_LOADS = DEEP * TALL / 4 / THREADS;
 const uint W_LOADS = DEEP * WIDE / 4 / THREADS;
@@ -69,6 +73,19 @@ void multiply(uint which, uint p, uint w)
     }
 }
 
+// p: of the thread's first output in the tile.
+void leave_maxima(uint p)
+{
+    [[unroll]] for (uint i = 0u; i < EACH; i++) {
+        uint most = 0u;
+        [[unroll]] for (uint j = 0u; j < EACH; j++)
+            most = max(most, order(floatBitsToUint(acc[i][j])));
+        offer_maximum(p + i / 4u * 16u + i % 4u, most);
+    }
+    barrier();
+    store_maxima(gl_WorkGroupID.x * TALL, y_column / WIDE + gl_WorkGroupID.y, stride / WIDE);
+}
+
 void main()
 {
     uint thread = gl_LocalInvocationIndex % 32u, block = gl_LocalInvocationIndex / 32u;
@@ -79,6 +96,7 @@ void main()
     [[unroll]] for (uint i = 0u; i < EACH; i++)
         [[unroll]] for (uint j = 0u; j < EACH; j++)
             acc[i][j] = 0.0;
+    clear_maxima();
     fetch(0u);
     store(0u);
     barrier();
@@ -98,4 +116,5 @@ void main()
         [[unroll]] for (uint j = 0u; j < 2u; j++)
             y[((p0 + i / 4u * 16u + i % 4u) * stride + w0 + 32u * j) / 4u] =
                 vec4(acc[i][4u * j], acc[i][4u * j + 1u], acc[i][4u * j + 2u], acc[i][4u * j + 3u]);
+    leave_maxima(p);
 }

@@ -19,7 +19,7 @@
 
 #define KS_VK_SLOTS      4
 #define KS_VK_SETS       256 /* of a slot, between two submissions */
-#define KS_VK_BINDINGS   5   /* every set has as many storage buffers */
+#define KS_VK_BINDINGS   6   /* every set has as many storage buffers */
 #define KS_VK_PUSH_BYTES 64
 #define KS_VK_STAGE      ((VkDeviceSize)8 << 20)
 
@@ -67,6 +67,7 @@ enum ks_vk_shader {
     KS_VK_COMPARE,
     KS_VK_TOTAL,
     KS_VK_LIMIT,
+    KS_VK_MAXIMA,
     KS_VK_SHADERS,
 };
 

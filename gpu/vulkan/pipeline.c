@@ -1,5 +1,5 @@
 /*
- * Compute pipelines, made at first use. All share one layout: five storage buffers and 64 bytes of
+ * Compute pipelines, made at first use. All share one layout: six storage buffers and 64 bytes of
  * push constants.
  */
 #include <stdlib.h>

@@ -129,6 +129,9 @@ static const uint32_t total[] =
 static const uint32_t limit[] =
 #include "gpu/shaders/limit.inc"
     ;
+static const uint32_t maxima[] =
+#include "gpu/shaders/maxima.inc"
+    ;
 
 #define CODE(words)                                                                                \
     {                                                                                              \
@@ -150,8 +153,8 @@ static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][2] = {
     [KS_GPU_K6] = BOTH(k6),           [KS_GPU_LEVELS4_K] = BOTH(levels4_k),
 };
 static const struct ks_vk_code alone[] = {
-    CODE(turn), CODE(many),    CODE(peaks), CODE(pick), CODE(sums),
-    CODE(aim),  CODE(compare), CODE(total), CODE(limit),
+    CODE(turn), CODE(many),    CODE(peaks), CODE(pick),  CODE(sums),
+    CODE(aim),  CODE(compare), CODE(total), CODE(limit), CODE(maxima),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)

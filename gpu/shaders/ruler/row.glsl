@@ -6,6 +6,8 @@
 // key: the order of its largest logit, and its column turned around, so that the larger of two keys
 // is the one further up, ties to the lowest column.
 
+#include "../order.glsl"
+
 const uint THREADS = 256u;
 const uint SLICE = 1024u;
 const uint SLICES = 16u;
@@ -27,18 +29,6 @@ layout(push_constant) uniform Where
     uint row, arm_row;   // of that position in the segments of the tiles
     uint threads;        // that have work, in stages of a thread for each position or sum
 };
-
-// Rises with the float; the zeros are one.
-uint order(uint bits)
-{
-    uint b = bits == 0x80000000u ? 0u : bits;
-    return b ^ (uint(int(b) >> 31) | 0x80000000u);
-}
-
-bool above(uvec2 a, uvec2 b)
-{
-    return a.x > b.x || (a.x == b.x && a.y > b.y);
-}
 
 // NaN or +inf
 bool wrong(uint bits)
