@@ -185,7 +185,8 @@ struct ks_plan {
     bool file_order;      /* no shuffle */
     int threads;          /* up to KS_MAX_THREADS; 0: what is allowed */
     enum ks_head_choice head;
-    char *device; /* index, UUID or part of a name; NULL: the best that is no CPU */
+    char *device;  /* index, UUID or part of a name; NULL: the best that is no CPU */
+    bool no_cache; /* quantizes all arms anew and keeps none, as KLDSCOPE_CACHE=off does */
     struct ks_hooks hooks;
 };
 
@@ -390,6 +391,24 @@ int ks_run_wake_fd(const struct ks_run *run);
  */
 char *ks_report_json(const struct ks_snapshot *s, bool timing, struct ks_error *err);
 char *ks_report_table(const struct ks_snapshot *s, int width, struct ks_error *err);
+
+/* ------------------------------------------------------------------ the cache */
+
+/*
+ * Tensors that arms were quantized to stay on disk, so that the next run over them begins at once.
+ * A folder that isn't there yet is an empty cache. All three tell what is there afterwards; any
+ * thread, and runs may use the cache meanwhile: what they have found stays theirs.
+ */
+struct ks_cache_facts {
+    char folder[4096];
+    uint64_t tensors, bytes;
+    uint64_t limit_bytes;   /* what it may hold; 0: nothing is kept */
+    int64_t oldest_unix_ns; /* when the one that goes first was last used; 0: there is none */
+};
+int ks_cache_look(struct ks_cache_facts *out, struct ks_error *err);
+int ks_cache_clear(struct ks_cache_facts *out, struct ks_error *err);
+/* Holds from now on, for every run; what is above it goes at once. */
+int ks_cache_set_limit(uint64_t bytes, struct ks_cache_facts *out, struct ks_error *err);
 
 /* ------------------------------------------------------------------ the machine */
 

@@ -11,7 +11,7 @@
  * The object is immutable after ks_gguf_open; any thread may read it. Strings and tensor data point
  * into the mapping and live until ks_gguf_close. A file that is cut while it is mapped raises
  * SIGBUS at whoever reads the missing pages; who owns the process catches it, and asks
- * ks_gguf_file_at for the name.
+ * ks_mapped_file_at (base/mapped.h) for the name.
  */
 #ifndef KS_ENGINE_GGUF_GGUF_H
 #define KS_ENGINE_GGUF_GGUF_H
@@ -74,10 +74,6 @@ struct ks_gguf_value {
         } array;
     };
 };
-
-/* The path, as it was opened, of the file whose mapping holds the address, or NULL. May be called
- * in a signal handler; valid while the file is open. */
-const char *ks_gguf_file_at(const void *address);
 
 /* "u32", "string", "array"; "?" for a number that is none. */
 const char *ks_gguf_value_type_name(enum ks_gguf_value_type type);

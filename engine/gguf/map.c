@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/mapped.h"
 #include "engine/gguf/parse.h"
 
 /* Only a regular file has a size to check against and can be mapped. */
@@ -34,7 +35,7 @@ static int map_fd(struct ks_map *map, int fd, const char *path, struct ks_error 
     if (bytes == MAP_FAILED)
         return ks_fail_errno(err, "%s: cannot map %lld bytes", path, (long long)st.st_size);
     *map = (struct ks_map){.bytes = bytes, .len = (uint64_t)st.st_size, .mapped = true};
-    ks_mapped_add(map, path);
+    ks_mapped_add(map->bytes, map->len, path);
     return 0;
 }
 
@@ -52,7 +53,7 @@ int ks_map_open(struct ks_map *map, const char *path, struct ks_error *err)
 void ks_map_close(struct ks_map *map)
 {
     if (map->mapped) {
-        ks_mapped_remove(map);
+        ks_mapped_remove(map->bytes);
         munmap((void *)(uintptr_t)map->bytes, (size_t)map->len);
     }
     *map = (struct ks_map){0};

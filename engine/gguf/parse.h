@@ -26,12 +26,6 @@ struct ks_map {
 int ks_map_open(struct ks_map *map, const char *path, struct ks_error *err);
 void ks_map_close(struct ks_map *map);
 
-/* --------------------------------------------------------------------------- mapped.c */
-
-/* Keeps in mind, until it is removed, which file a mapping is of. Any thread. */
-void ks_mapped_add(const struct ks_map *map, const char *path);
-void ks_mapped_remove(const struct ks_map *map);
-
 /* --------------------------------------------------------------------------- reader.c */
 
 struct ks_reader {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
+#include "engine/base/mapped.h"
 #include "engine/base/path.h"
 #include "engine/model/arch/arch.h"
 
@@ -218,7 +219,7 @@ struct ks_tensor_info ks_model_tensor_info(const struct ks_model *m, size_t i)
 
 const char *ks_model_file_at(const void *address)
 {
-    return ks_gguf_file_at(address);
+    return ks_mapped_file_at(address);
 }
 
 const struct ks_hparams *ks_model_hparams(const struct ks_model *m)

@@ -82,8 +82,10 @@ const struct ks_matrix *ks_model_tensor(const struct ks_model *m, size_t i);
 const char *ks_model_tensor_name(const struct ks_model *m, size_t i);
 /* Hash of names, types, shapes and data of all tensors in file order; computed on first use. */
 struct ks_hash ks_model_hash(struct ks_model *m);
-/* The same with other tensors in the place of the model's, as for ks_net_bind: what an arm is. */
-struct ks_hash ks_model_hash_with(const struct ks_model *m, const struct ks_matrix *tensors);
+/* The same with other tensors in the place of the model's, as for ks_net_bind: what an arm is.
+ * data_hashes: ks_hash_bytes of each tensor's data where they are known, or NULL. */
+struct ks_hash ks_model_hash_with(const struct ks_model *m, const struct ks_matrix *tensors,
+                                  const struct ks_hash *data_hashes);
 
 /* A layer's tensors. Matrices without data and vectors that are NULL: the layer has none. Vectors
  * are decoded to f32. Tensors that hold several of these are bound as their parts. */

@@ -178,7 +178,7 @@ static int cut_windows(struct ks_run *run, struct ks_error *err)
 
 struct building {
     struct ks_run *run;
-    const struct ks_lane *lane;
+    size_t lane;
 };
 
 static bool tensors_go_on(void *ctx, size_t tensor, size_t n)
@@ -186,12 +186,30 @@ static bool tensors_go_on(void *ctx, size_t tensor, size_t n)
     struct building *b = ctx;
     struct ks_error ignored;
     char doing[256];
-    const struct ks_arm_spec *spec = b->lane->arm.spec;
-    snprintf(doing, sizeof doing, "%s %.120s, tensor %zu of %zu",
-             b->lane->arm.types ? "quantizing" : "reading", spec ? spec->name : "the reference",
-             tensor + 1, n);
+    const struct ks_arm *arm = &b->run->lanes[b->lane].arm;
+    if (b->lane == 0)
+        snprintf(doing, sizeof doing, "reading the reference, tensor %zu of %zu", tensor + 1, n);
+    else
+        snprintf(doing, sizeof doing, "%s %.120s (arm %zu of %zu), tensor %zu of %zu",
+                 arm->types ? "quantizing" : "reading", arm->spec->name, b->lane,
+                 b->run->n_lanes - 1, tensor + 1, n);
     (void)ks_run_publish_if_due(b->run, doing, &ignored);
     return !ks_board_stopping(b->run->board);
+}
+
+/* Whether the user wants one is nobody's mistake: KLDSCOPE_CACHE=off, or the plan. */
+static void open_cache(struct ks_run *run)
+{
+    const char *wish = getenv("KLDSCOPE_CACHE");
+    struct ks_error why;
+    if (run->plan->no_cache || (wish && strcmp(wish, "off") == 0))
+        return;
+    char *folder = ks_cache_folder(&why);
+    if (!folder)
+        ks_board_note(run->board, KS_LOG_WARNING, "%s", why.text);
+    else
+        run->cache = ks_cache_open(folder, warn, run);
+    free(folder);
 }
 
 /* An arm that cannot be built is marked and the others go on; the reference cannot be missed. */
@@ -199,7 +217,7 @@ static int build_lanes(struct ks_run *run, struct ks_error *err)
 {
     for (size_t i = 0; i < run->n_lanes; i++) {
         struct ks_lane *lane = &run->lanes[i];
-        struct building b = {.run = run, .lane = lane};
+        struct building b = {.run = run, .lane = i};
         struct ks_error why;
         if (ks_arm_build(&lane->arm, run->store, ks_cpu_pool(run->cpu), run->window, tensors_go_on,
                          &b, &why)) {
@@ -243,19 +261,27 @@ static void choose_head(struct ks_run *run)
                       "heads on the cpu: %s", run->head.note);
 }
 
-int ks_run_prepare(struct ks_run *run, struct ks_error *err)
+static int prepare_arms(struct ks_run *run, struct ks_error *err)
 {
-    run->cpu = ks_cpu_create(run->threads, run->isa, err);
-    run->store = run->cpu ? ks_store_create(err) : NULL;
-    if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err) ||
-        ks_run_preflight(run, err))
-        return -1;
     int64_t begin = ks_clock_ns();
     if (build_lanes(run, err) || make_tallies(run, err))
         return -1;
-    ks_board_note(run->board, KS_LOG_INFO, "%zu arms built in %.1f s, %.1f MB of new tensors",
-                  run->n_lanes - 1, (double)(ks_clock_ns() - begin) / 1e9,
-                  (double)ks_store_bytes(run->store) / 1e6);
+    struct ks_store_tally t = ks_store_tally(run->store);
+    ks_board_note(run->board, KS_LOG_INFO,
+                  "%zu arms ready in %.1f s: %zu tensors quantized and %zu from the cache, %.1f MB",
+                  run->n_lanes - 1, (double)(ks_clock_ns() - begin) / 1e9, t.made, t.found,
+                  (double)t.bytes / 1e6);
+    return 0;
+}
+
+int ks_run_prepare(struct ks_run *run, struct ks_error *err)
+{
+    open_cache(run);
+    run->cpu = ks_cpu_create(run->threads, run->isa, err);
+    run->store = run->cpu ? ks_store_create(run->cache, err) : NULL;
+    if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err) ||
+        ks_run_preflight(run, err) || prepare_arms(run, err))
+        return -1;
     choose_head(run);
     return ks_run_make_facts(run, err);
 }

@@ -26,6 +26,7 @@ static void run_free(struct ks_run *run)
     free(run->windows);
     ks_device_close(run->head.device);
     ks_store_destroy(run->store);
+    ks_cache_close(run->cache);
     ks_cpu_destroy(run->cpu);
     ks_plan_destroy(run->plan);
     ks_board_destroy(run->board);

@@ -50,8 +50,9 @@ struct ks_run {
 
     struct ks_cpu *cpu;
     struct ks_head_use head; /* where heads are multiplied */
-    struct ks_store *store;
-    struct ks_lane *lanes; /* (n_lanes) */
+    struct ks_cache *cache;  /* NULL: none */
+    struct ks_store *store;  /* uses the cache */
+    struct ks_lane *lanes;   /* (n_lanes) */
     size_t n_lanes;
 
     struct ks_corpus corpus;

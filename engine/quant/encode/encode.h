@@ -13,6 +13,9 @@
 
 #include "engine/quant/type.h"
 
+/* Grows when the bytes of any type change: what was encoded by another version is made anew. */
+enum { KS_ENCODING_VERSION = 1 };
+
 /*
  * src: (rows, cols) f32, finite, cols a whole number of blocks; the type's `quantizes` true.
  * importance: cols column weights of an importance matrix, or NULL.

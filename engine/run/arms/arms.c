@@ -155,6 +155,20 @@ static int build_tensor(struct ks_arm *arm, size_t i, struct ks_store *store, st
     return 0;
 }
 
+/* The store has hashed every tensor already. */
+static int hash_arm(struct ks_arm *arm, const struct ks_store *store, size_t n,
+                    struct ks_error *err)
+{
+    struct ks_hash *hashes = calloc(n, sizeof *hashes);
+    if (!hashes)
+        return ks_fail_memory(err, n * sizeof *hashes, "an arm's hashes");
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = ks_store_hash(store, &arm->tensors[i]);
+    arm->hash = ks_model_hash_with(arm->model, arm->tensors, hashes);
+    free(hashes);
+    return 0;
+}
+
 int ks_arm_build(struct ks_arm *arm, struct ks_store *store, struct ks_pool *pool, size_t positions,
                  bool (*progress)(void *ctx, size_t tensor, size_t n), void *ctx,
                  struct ks_error *err)
@@ -166,7 +180,8 @@ int ks_arm_build(struct ks_arm *arm, struct ks_store *store, struct ks_pool *poo
         if (build_tensor(arm, i, store, pool, err))
             return -1;
     }
-    arm->hash = ks_model_hash_with(arm->model, arm->tensors);
+    if (hash_arm(arm, store, n, err))
+        return -1;
     return ks_net_bind(&arm->net, arm->model, arm->tensors, positions, err);
 }
 

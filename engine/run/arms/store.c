@@ -3,32 +3,46 @@
  * a few types, and each look-up stands beside a hash over megabytes. Two keys lead to an entry: the
  * content (hash, type, shape), and for what was made here also the source pointer and type, so that
  * a second arm of the same preset makes nothing.
+ *
+ * What the cache keeps is used from there, so that it takes no memory that the system could not
+ * have back.
  */
 #include "engine/run/arms/store.h"
 
 #include <stdlib.h>
 
+#include "engine/quant/encode/encode.h"
 #include "engine/quant/recode.h"
 
 struct entry {
     struct ks_matrix matrix;
     struct ks_hash hash;
     const uint8_t *source; /* what it was made from; NULL for a tensor lent to us */
-    uint8_t *owned;
+    uint8_t *owned;        /* its memory, or */
+    struct ks_cached cached;
 };
 
 struct ks_store {
     struct entry *entries;
     size_t n, cap;
-    uint64_t owned_bytes;
+    struct ks_cache *cache;
+    struct ks_store_tally tally;
 };
 
-struct ks_store *ks_store_create(struct ks_error *err)
+struct ks_store *ks_store_create(struct ks_cache *cache, struct ks_error *err)
 {
     struct ks_store *s = calloc(1, sizeof *s);
-    if (!s)
+    if (s)
+        s->cache = cache;
+    else
         ks_fail_memory(err, sizeof *s, "the tensor store");
     return s;
+}
+
+static void entry_finish(struct entry *e)
+{
+    free(e->owned);
+    ks_cached_release(&e->cached);
 }
 
 void ks_store_destroy(struct ks_store *s)
@@ -36,14 +50,14 @@ void ks_store_destroy(struct ks_store *s)
     if (!s)
         return;
     for (size_t i = 0; i < s->n; i++)
-        free(s->entries[i].owned);
+        entry_finish(&s->entries[i]);
     free(s->entries);
     free(s);
 }
 
-uint64_t ks_store_bytes(const struct ks_store *s)
+struct ks_store_tally ks_store_tally(const struct ks_store *s)
 {
-    return s->owned_bytes;
+    return s->tally;
 }
 
 static bool matrix_bytes(const struct ks_matrix *m, uint64_t *bytes)
@@ -80,18 +94,28 @@ static const struct entry *find_equal(const struct ks_store *s, const struct ks_
     return NULL;
 }
 
-static bool is_known(const struct ks_store *s, const struct ks_matrix *m)
+static const struct entry *find_known(const struct ks_store *s, const struct ks_matrix *m)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->entries[i].matrix.data == m->data && same_shape(&s->entries[i].matrix, m))
-            return true;
-    return false;
+            return &s->entries[i];
+    return NULL;
+}
+
+struct ks_hash ks_store_hash(const struct ks_store *s, const struct ks_matrix *m)
+{
+    const struct entry *known = find_known(s, m);
+    uint64_t bytes = 0;
+    if (known)
+        return known->hash;
+    matrix_bytes(m, &bytes);
+    return ks_hash_bytes(m->data, bytes);
 }
 
 int ks_store_intern(struct ks_store *s, struct ks_matrix *m, struct ks_error *err)
 {
     uint64_t bytes;
-    if (is_known(s, m))
+    if (find_known(s, m))
         return 0;
     if (!matrix_bytes(m, &bytes))
         return ks_fail(err, KS_INTERNAL, "a tensor of an impossible shape reached the store");
@@ -116,6 +140,56 @@ static const struct entry *find_made(const struct ks_store *s, const struct ks_m
     return NULL;
 }
 
+/* All that decides the bytes that quantizing makes. */
+static struct ks_hash cache_key(const struct ks_store *s, const struct ks_matrix *source,
+                                enum ks_type type)
+{
+    const uint64_t how[] = {source->type, source->rows, source->cols, type, KS_ENCODING_VERSION};
+    return ks_hash_join(ks_store_hash(s, source), ks_hash_bytes(how, sizeof how));
+}
+
+static void use_cached(struct entry *e, const struct ks_cached *cached)
+{
+    free(e->owned);
+    e->owned = NULL;
+    e->cached = *cached;
+    e->hash = cached->hash;
+    e->matrix.data = cached->data;
+}
+
+static int make(const struct ks_matrix *source, uint64_t bytes, struct ks_pool *pool,
+                struct entry *e, struct ks_error *err)
+{
+    e->owned = ks_alloc_aligned(bytes, 1);
+    if (!e->owned)
+        return ks_fail_memory(err, bytes, "a quantized tensor");
+    e->matrix.data = e->owned;
+    if (ks_recode(pool, source, e->matrix.type, e->owned, err))
+        return -1;
+    e->hash = ks_hash_bytes(e->owned, bytes);
+    return 0;
+}
+
+/* From the cache, or made and kept there. */
+static int find_or_make(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
+                        uint64_t bytes, struct entry *e, struct ks_error *err)
+{
+    struct ks_hash key = s->cache ? cache_key(s, source, e->matrix.type) : (struct ks_hash){0};
+    struct ks_cached cached;
+    if (ks_cache_find(s->cache, key, bytes, &cached)) {
+        use_cached(e, &cached);
+        s->tally.found++;
+        return 0;
+    }
+    if (make(source, bytes, pool, e, err))
+        return -1;
+    s->tally.made++;
+    if (ks_cache_keep(s->cache, key, e->owned, bytes, e->hash) &&
+        ks_cache_find(s->cache, key, bytes, &cached))
+        use_cached(e, &cached);
+    return 0;
+}
+
 int ks_store_quantize(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
                       enum ks_type type, struct ks_matrix *out, struct ks_error *err)
 {
@@ -124,26 +198,17 @@ int ks_store_quantize(struct ks_store *s, struct ks_pool *pool, const struct ks_
         *out = made->matrix;
         return 0;
     }
-    struct entry e = {.matrix = {.type = type, .rows = source->rows, .cols = source->cols}};
+    struct entry e = {.matrix = {.type = type, .rows = source->rows, .cols = source->cols},
+                      .source = source->data};
     uint64_t bytes;
     if (!matrix_bytes(&e.matrix, &bytes))
         return ks_fail(err, KS_INTERNAL, "a shape that type %s cannot hold reached the quantizer",
                        ks_type_info(type)->name);
-    e.owned = ks_alloc_aligned(bytes, 1);
-    if (!e.owned)
-        return ks_fail_memory(err, bytes, "a quantized tensor");
-    e.matrix.data = e.owned;
-    e.source = source->data;
-    if (ks_recode(pool, source, type, e.owned, err)) {
-        free(e.owned);
+    if (find_or_make(s, pool, source, bytes, &e, err) || add_entry(s, &e, err)) {
+        entry_finish(&e);
         return -1;
     }
-    e.hash = ks_hash_bytes(e.owned, bytes);
-    if (add_entry(s, &e, err)) {
-        free(e.owned);
-        return -1;
-    }
-    s->owned_bytes += bytes;
+    s->tally.bytes += bytes;
     *out = e.matrix;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/mapped.h"
 #include "engine/gguf/gguf.h"
 #include "engine/quant/type.h"
 #include "tests/engine/gguf/writer.h"
@@ -231,13 +232,13 @@ static void an_address_tells_which_file_it_is_of(void **state)
     for (size_t i = 0; i < ks_gguf_n_tensors(g); i++) {
         const struct ks_gguf_tensor *t = ks_gguf_tensor(g, i);
         data = t->data;
-        assert_string_equal(ks_gguf_file_at(data), in(*state, split_names[t->part]));
-        assert_non_null(ks_gguf_file_at(data + t->bytes - 1));
+        assert_string_equal(ks_mapped_file_at(data), in(*state, split_names[t->part]));
+        assert_non_null(ks_mapped_file_at(data + t->bytes - 1));
     }
     assert_non_null(data);
-    assert_null(ks_gguf_file_at(&err));
+    assert_null(ks_mapped_file_at(&err));
     ks_gguf_close(g);
-    assert_null(ks_gguf_file_at(data));
+    assert_null(ks_mapped_file_at(data));
 }
 
 static void a_split_of_one_needs_no_special_name(void **state)

@@ -29,7 +29,7 @@ static int with_store(void **state)
 {
     struct ks_error err;
     fill_values();
-    *state = ks_store_create(&err);
+    *state = ks_store_create(NULL, &err);
     return *state ? 0 : -1;
 }
 
@@ -48,13 +48,13 @@ static void quantizing_gives_the_encoders_bytes_for_any_thread_count(void **stat
     assert_non_null(expected);
     ks_encode_rows(KS_Q4_K, values, ROWS, COLS, NULL, expected);
     for (int threads = 1; threads <= 7; threads += 3) {
-        struct ks_store *own = ks_store_create(&err);
+        struct ks_store *own = ks_store_create(NULL, &err);
         struct ks_pool *pool = ks_pool_create(threads, &err);
         struct ks_matrix made;
         assert_int_equal(ks_store_quantize(own, pool, &source, KS_Q4_K, &made, &err), 0);
         assert_int_equal(made.type, KS_Q4_K);
         assert_memory_equal(made.data, expected, bytes);
-        assert_true(ks_store_bytes(own) == bytes);
+        assert_true(ks_store_tally(own).bytes == bytes);
         ks_pool_destroy(pool);
         ks_store_destroy(own);
     }

@@ -1,15 +1,11 @@
-/*
- * Which file is mapped where: a fixed table that a signal handler can read. It is the process' own
- * state, as its mappings and its table of handlers are. What finds no room is only not named.
- */
+/* A fixed table, which a signal handler can read. Its untouched pages cost nothing. */
+#include "engine/base/mapped.h"
+
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 
-#include "engine/gguf/parse.h"
-
-#define MAX_MAPPED 256
-#define PATH_BYTES 512
-
+enum { MAX_MAPPED = 8192, PATH_BYTES = 512 };
 enum { FREE, BEING_FILLED, MAPPED };
 
 static struct slot {
@@ -18,14 +14,14 @@ static struct slot {
     char path[PATH_BYTES];
 } slots[MAX_MAPPED];
 
-void ks_mapped_add(const struct ks_map *map, const char *path)
+void ks_mapped_add(const void *begin, uint64_t len, const char *path)
 {
     for (struct slot *s = slots; s < slots + MAX_MAPPED; s++) {
-        int expected = FREE;
-        if (!atomic_compare_exchange_strong(&s->state, &expected, BEING_FILLED))
+        int expected = atomic_load(&s->state);
+        if (expected != FREE || !atomic_compare_exchange_strong(&s->state, &expected, BEING_FILLED))
             continue;
-        s->begin = (uintptr_t)map->bytes;
-        s->end = s->begin + (uintptr_t)map->len;
+        s->begin = (uintptr_t)begin;
+        s->end = s->begin + (uintptr_t)len;
         snprintf(s->path, sizeof s->path, "%s", path);
         atomic_store(&s->state, MAPPED);
         return;
@@ -40,14 +36,14 @@ static struct slot *find(uintptr_t address)
     return NULL;
 }
 
-void ks_mapped_remove(const struct ks_map *map)
+void ks_mapped_remove(const void *begin)
 {
-    struct slot *s = find((uintptr_t)map->bytes);
+    struct slot *s = find((uintptr_t)begin);
     if (s)
         atomic_store(&s->state, FREE);
 }
 
-const char *ks_gguf_file_at(const void *address)
+const char *ks_mapped_file_at(const void *address)
 {
     const struct slot *s = find((uintptr_t)address);
     return s ? s->path : NULL;

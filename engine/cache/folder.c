@@ -1,0 +1,187 @@
+#include "engine/cache/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENDING     ".tensor"
+#define LIMIT_FILE "limit"
+
+struct item {
+    char name[KS_ENTRY_NAME_SIZE];
+    uint64_t bytes;
+    int64_t used_ns;
+};
+
+void ks_entry_name(struct ks_hash key, char name[KS_ENTRY_NAME_SIZE])
+{
+    ks_hash_hex(key, name);
+    memcpy(name + 32, ENDING, sizeof ENDING);
+}
+
+static bool is_entry(const char *name)
+{
+    return strlen(name) == 32 + sizeof ENDING - 1 && strcmp(name + 32, ENDING) == 0;
+}
+
+/* Calls each(ctx, name) for every file's name; a non-zero result ends it. -1 with errno. */
+static int for_names(int fd, int (*each)(void *ctx, int fd, const char *name), void *ctx)
+{
+    int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = own < 0 ? NULL : fdopendir(own);
+    if (!dir) {
+        if (own >= 0)
+            close(own);
+        return -1;
+    }
+    int result = 0;
+    const struct dirent *d;
+    while (result == 0 && (d = readdir(dir)))
+        result = each(ctx, fd, d->d_name);
+    int saved = errno;
+    closedir(dir);
+    errno = saved;
+    return result;
+}
+
+/* Makes the folder and those it lies in. */
+static int make_folder(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int failed = mkdir(path, 0700) && errno != EEXIST;
+        *slash = '/';
+        if (failed)
+            return -1;
+    }
+    return mkdir(path, 0700) && errno != EEXIST ? -1 : 0;
+}
+
+int ks_folder_open(char *path, bool make)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT && make && make_folder(path) == 0)
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd;
+}
+
+/* ------------------------------------------------------------------ entries */
+
+struct list {
+    struct item *items;
+    size_t n, cap;
+};
+
+static int add_item(void *ctx, int fd, const char *name)
+{
+    struct list *list = ctx;
+    struct stat st;
+    struct ks_error ignored;
+    if (!is_entry(name) || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+        return 0;
+    struct item *items =
+        ks_grow(list->items, &list->cap, list->n, sizeof *items, "the cache's list", &ignored);
+    if (!items) {
+        errno = ENOMEM;
+        return -1;
+    }
+    list->items = items;
+    struct item *item = &items[list->n++];
+    memcpy(item->name, name, strlen(name) + 1);
+    item->bytes = (uint64_t)st.st_size;
+    item->used_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return 0;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    int64_t x = ((const struct item *)a)->used_ns, y = ((const struct item *)b)->used_ns;
+    return (x > y) - (x < y);
+}
+
+static struct ks_folder_sum sum_of(const struct list *list)
+{
+    struct ks_folder_sum sum = {.entries = list->n};
+    for (size_t i = 0; i < list->n; i++)
+        sum.bytes += list->items[i].bytes;
+    return sum;
+}
+
+int ks_folder_shrink(int fd, uint64_t most, int64_t since_ns, struct ks_folder_sum *left)
+{
+    struct list list = {0};
+    if (for_names(fd, add_item, &list)) {
+        free(list.items);
+        return -1;
+    }
+    struct ks_folder_sum sum = sum_of(&list);
+    size_t gone = 0;
+    if (list.n > 0)
+        qsort(list.items, list.n, sizeof *list.items, by_use);
+    for (; gone < list.n && sum.bytes > most && list.items[gone].used_ns < since_ns; gone++) {
+        if (unlinkat(fd, list.items[gone].name, 0) && errno != ENOENT)
+            break;
+        sum.bytes -= list.items[gone].bytes;
+        sum.entries--;
+    }
+    sum.oldest_ns = gone < list.n ? list.items[gone].used_ns : 0;
+    free(list.items);
+    *left = sum;
+    return 0;
+}
+
+/* Who writes holds the lock; the system lets go of it when the writer dies. */
+static int sweep_one(void *ctx, int fd, const char *name)
+{
+    (void)ctx;
+    if (strncmp(name, KS_ENTRY_BEING_WRITTEN, sizeof KS_ENTRY_BEING_WRITTEN - 1) != 0)
+        return 0;
+    int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return 0;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(fd, name, 0);
+    close(file);
+    return 0;
+}
+
+void ks_folder_sweep(int fd)
+{
+    (void)for_names(fd, sweep_one, NULL);
+}
+
+/* ------------------------------------------------------------------ the limit */
+
+uint64_t ks_folder_limit(int fd)
+{
+    int file = openat(fd, LIMIT_FILE, O_RDONLY | O_CLOEXEC);
+    FILE *f = file < 0 ? NULL : fdopen(file, "r");
+    uint64_t bytes = KS_CACHE_LIMIT_BYTES;
+    if (f && fscanf(f, "%" SCNu64, &bytes) != 1)
+        bytes = KS_CACHE_LIMIT_BYTES;
+    if (f)
+        fclose(f);
+    else if (file >= 0)
+        close(file);
+    return bytes;
+}
+
+int ks_folder_set_limit(int fd, const char *folder, uint64_t bytes, struct ks_error *err)
+{
+    static const char beside[] = LIMIT_FILE ".part";
+    char text[32];
+    int len = snprintf(text, sizeof text, "%" PRIu64 "\n", bytes);
+    int file = openat(fd, beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return ks_fail_errno(err, "%s/%s: cannot write", folder, beside);
+    bool written = write(file, text, (size_t)len) == len;
+    if (close(file) || !written || renameat(fd, beside, fd, LIMIT_FILE))
+        return ks_fail_errno(err, "%s/%s: cannot write", folder, LIMIT_FILE);
+    return 0;
+}
