@@ -30,6 +30,12 @@ static const struct cli_command commands[] = {
      "Feeds the ids as they are from position 0 and writes every position's logits as rows of\n"
      "little-endian f32: raw (positions, vocabulary), or NumPy's format where OUT ends in .npy.",
      cli_logits},
+    {"cache", "cache [OPTION]...", "Show, limit or clear the cache of quantized arms",
+     "Tensors that arms were quantized to are kept, so that the next run over them begins at "
+     "once.\n"
+     "What was used longest ago goes first when the limit is reached. run --no-cache, or\n"
+     "KLDSCOPE_CACHE=off, neither uses nor fills it.",
+     cli_cache},
     {"doctor", "doctor [OPTION]...", "Show what this machine has and what would be used",
      "CPU paths, GPU, memory, terminal, versions: what would be used and why.", cli_doctor},
     {"bench", "bench [GROUP] [OPTION]...", "Measure the kernels on this machine",

@@ -268,5 +268,7 @@ struct ks_plan *cli_make_plan(const struct cli_run_wishes *w, struct ks_error *e
         ks_plan_destroy(plan);
         return NULL;
     }
+    if (plan)
+        plan->no_cache = w->no_cache;
     return plan;
 }

@@ -11,6 +11,7 @@ struct cli_run_wishes {
     struct cli_list arms, corpora, params;
     size_t window, max_documents, threads;
     const char *head, *device;
+    bool no_cache;
 };
 
 /* NULL with *err. The plan is the caller's. */

@@ -213,6 +213,8 @@ int cli_run(const struct cli_command *self, int argc, char **argv)
         {"head", 0, "auto|cpu|vulkan", "where the output head runs", CLI_STRING, &w.plan.head},
         {"device", 0, "DEVICE", "a GPU by index, UUID or a part of its name", CLI_STRING,
          &w.plan.device},
+        {"no-cache", 0, NULL, "quantize all arms anew, and keep none (kldscope cache)", CLI_FLAG,
+         &w.plan.no_cache},
         {"headless", 0, NULL, "no screen: progress on standard error, the table at the end",
          CLI_FLAG, &w.headless},
         {"json", 0, NULL, "headless, with the summary as JSON", CLI_FLAG, &w.json},

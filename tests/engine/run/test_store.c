@@ -75,6 +75,56 @@ static void what_was_made_is_made_once(void **state)
     ks_pool_destroy(pool);
 }
 
+static void no_notes(void *ctx, const char *text)
+{
+    (void)ctx;
+    fail_msg("%s", text);
+}
+
+/* A run's store over the cache in folder: whether it found the tensor there, or made it. */
+static bool finds_in_cache(const char *folder, struct ks_pool *pool, enum ks_type type)
+{
+    struct ks_error err;
+    struct ks_matrix source = as_f32(values), made, again;
+    struct ks_cache *cache = ks_cache_open(folder, no_notes, NULL);
+    struct ks_store *store = ks_store_create(cache, &err);
+    uint64_t row;
+    assert_true(ks_type_row_bytes(type, COLS, &row));
+    uint8_t *expected = malloc(ROWS * row);
+    assert_non_null(expected);
+    ks_encode_rows(type, values, ROWS, COLS, NULL, expected);
+    assert_int_equal(ks_store_quantize(store, pool, &source, type, &made, &err), 0);
+    assert_int_equal(ks_store_quantize(store, pool, &source, type, &again, &err), 0);
+    assert_ptr_equal(made.data, again.data);
+    assert_memory_equal(made.data, expected, ROWS * row);
+    assert_true(ks_hash_equal(ks_store_hash(store, &made), ks_hash_bytes(expected, ROWS * row)));
+    struct ks_store_tally tally = ks_store_tally(store);
+    assert_true(tally.made + tally.found == 1 && tally.bytes == ROWS * row);
+    free(expected);
+    ks_store_destroy(store);
+    ks_cache_close(cache);
+    return tally.found == 1;
+}
+
+static void the_cache_answers_for_equal_sources_and_types_alone(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    struct ks_pool *pool = ks_pool_create(2, &err);
+    char folder[] = "/tmp/kldscope-store-XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    assert_false(finds_in_cache(folder, pool, KS_Q5_K));
+    assert_true(finds_in_cache(folder, pool, KS_Q5_K));
+    assert_false(finds_in_cache(folder, pool, KS_Q4_K));
+    values[ROWS * COLS - 1] += 1;
+    assert_false(finds_in_cache(folder, pool, KS_Q5_K));
+    values[ROWS * COLS - 1] -= 1;
+    assert_true(finds_in_cache(folder, pool, KS_Q5_K));
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    ks_pool_destroy(pool);
+}
+
 static void equal_content_shares_one_pointer(void **state)
 {
     struct ks_error err;
@@ -118,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantizing_gives_the_encoders_bytes_for_any_thread_count),
         cmocka_unit_test_setup_teardown(what_was_made_is_made_once, with_store, without_store),
+        cmocka_unit_test(the_cache_answers_for_equal_sources_and_types_alone),
         cmocka_unit_test_setup_teardown(equal_content_shares_one_pointer, with_store,
                                         without_store),
         cmocka_unit_test_setup_teardown(a_weight_that_is_no_number_is_refused_with_its_row,
