@@ -237,9 +237,12 @@ static void attend_block(void *ctx, size_t i, int worker)
     struct block b = find_block(t, i, worker);
     score(&b);
     for (size_t row = b.from; row < b.to; row++) {
-        size_t first = first_key(t->a, row);
-        t->ops->softmax(b.scores + (row - b.from) * t->longest + first, row + 1 - first,
-                        t->a->scale, b.sink);
+        size_t first = first_key(t->a, row), n = row + 1 - first;
+        float *scores = b.scores + (row - b.from) * t->longest + first;
+        float cap = t->a->softcap, scale = t->a->scale;
+        if (cap > 0)
+            t->ops->softcap(scores, n, scale / cap, cap);
+        t->ops->softmax(scores, n, cap > 0 ? 1.0f : scale, b.sink);
     }
     blend(&b);
 }

@@ -68,6 +68,17 @@ void ks_gather(struct ks_cpu *cpu, const struct ks_matrix *w, const int32_t *ids
 void ks_rmsnorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const float *gain,
                 float eps, float *y);
 
+/* y[i] = (x[i] - mean) * (1 / sqrt(variance + eps)) * gain[i] + bias[i], from the left, for each
+ * row; mean and variance by sums in 16 lanes, the squares of the differences by fma. bias NULL:
+ * none. y may be x. */
+void ks_layernorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const float *gain,
+                  const float *bias, float eps, float *y);
+
+/* x(n, dim) *= factor; or row i by factors[positions[i]]. */
+void ks_scale(struct ks_cpu *cpu, float *x, size_t n, size_t dim, float factor);
+void ks_scale_at(struct ks_cpu *cpu, float *x, size_t n, size_t dim, const int32_t *positions,
+                 const float *factors);
+
 /* x(n, dim) += y(n, dim). */
 void ks_add(struct ks_cpu *cpu, float *x, const float *y, size_t n, size_t dim);
 /* x(n, dim) += bias(dim) in each row. */
@@ -79,6 +90,18 @@ void ks_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, siz
 /* gpt-oss's gate: with g = gate up to 7 and u = up within -7..7, gate(n, dim) = g / (1 + exp(-1.702
  * * g)) * (u + 1). */
 void ks_clamped_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim);
+
+/* gate(n, dim) = gelu(gate) * up, and x = gelu(x): GELU's tanh form (Hendrycks and Gimpel 2016),
+ * x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), as x / (1 + exp(-y)) with twice that
+ * argument: the same function without the cancellation. */
+void ks_gelu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim);
+void ks_gelu(struct ks_cpu *cpu, float *x, size_t n, size_t dim);
+
+/* x(n, dim) = max(x, 0)^2. */
+void ks_relu2(struct ks_cpu *cpu, float *x, size_t n, size_t dim);
+
+/* x(n, dim) = cap * tanh(x * (1 / cap)), tanh as ks_tanhf. */
+void ks_softcap(struct ks_cpu *cpu, float *x, size_t n, size_t dim, float cap);
 
 enum ks_rope_pairing {
     KS_ROPE_ADJACENT, /* (2i, 2i+1): llama in GGUF's row order */
@@ -113,6 +136,7 @@ struct ks_attention {
     const size_t *q_starts;
     size_t window;
     float scale;
+    float softcap; /* c > 0: a score s becomes c * tanh(s / c), as cap * tanh(dot * (scale / c)) */
     /* (heads) or NULL: a score that each query's softmax counts beside its keys', without a value:
      * its exp is added to the sum behind the lanes. */
     const float *sinks;

@@ -41,6 +41,15 @@
         0x1.6d110ap-10f, 0x1.120b6ep-7f, 0x1.55551ap-5f, 0x1.5554dcp-3f, 0.5f, 1.0f, 1.0f          \
     }
 
+/* tanh: below that square of x its series of two terms. */
+#define KS_TANH_SMALL  0x1p-24
+#define KS_MINUS_THIRD (-0x1.5555555555555p-2)
+
+/* GELU by tanh is x / (1 + e^-y), y = 2 sqrt(2 / pi) (x + 0.044715 x^3): the same function, as
+ * (1 + tanh(y / 2)) / 2 = 1 / (1 + e^-y). */
+#define KS_GELU_SLOPE 1.5957691216057308f
+#define KS_GELU_CUBIC 0.044715f
+
 /* Of gpt-oss's gate. */
 #define KS_CLAMP         7.0f
 #define KS_CLAMPED_SLOPE 1.702f

@@ -47,14 +47,21 @@ struct ks_ops {
     void (*product)(const struct ks_product *p);
 
     void (*rmsnorm)(const float *x, size_t dim, const float *gain, float eps, float *y);
+    void (*layernorm)(const float *x, size_t dim, const float *gain, const float *bias, float eps,
+                      float *y);
     void (*add)(float *x, const float *y, size_t n);
+    void (*scale)(float *x, size_t n, float factor);
     void (*add_scaled)(float *x, const float *y, float weight, size_t n); /* x += weight * y */
     void (*add_product)(float *x, const float *a, const float *b,
                         size_t n); /* x += a * b; by fma */
     void (*silu_mul)(float *gate, const float *up, size_t n);
     void (*sigmoid_mul)(float *x, const float *gate, size_t n); /* gate may be x */
     void (*clamped_silu_mul)(float *gate, const float *up, size_t n);
-    void (*unit)(float *x, size_t dim, float eps, float scale); /* of ks_unit_heads, one head */
+    void (*gelu_mul)(float *gate, const float *up, size_t n);
+    void (*gelu)(float *x, size_t n);
+    void (*relu2)(float *x, size_t n);
+    void (*softcap)(float *x, size_t n, float scale, float cap); /* x = cap * tanh(scale * x) */
+    void (*unit)(float *x, size_t dim, float eps, float scale);  /* of ks_unit_heads, one head */
     /* One head of one row; c and s are the row's table entries (half). */
     void (*rotate)(float *x, size_t half, enum ks_rope_pairing pairing, const float *c,
                    const float *s);

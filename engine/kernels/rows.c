@@ -8,12 +8,12 @@
 struct rows {
     const struct ks_ops *ops;
     float *x, *out;
-    const float *in, *vector;
+    const float *in, *vector, *bias;
     const float *cosine, *sine;
     const int32_t *positions;
     size_t n, dim, ldx, heads, half;
     enum ks_rope_pairing pairing;
-    float eps;
+    float eps, factor;
     size_t piece; /* rows in an item */
     void (*run)(const struct rows *r, size_t row);
 };
@@ -45,6 +45,26 @@ void ks_rmsnorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const 
 {
     struct rows r = {
         .in = x, .vector = gain, .out = y, .n = n, .dim = dim, .eps = eps, .run = rmsnorm_row};
+    run_rows(cpu, &r);
+}
+
+static void layernorm_row(const struct rows *r, size_t row)
+{
+    size_t at = row * r->dim;
+    r->ops->layernorm(r->in + at, r->dim, r->vector, r->bias, r->eps, r->out + at);
+}
+
+void ks_layernorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const float *gain,
+                  const float *bias, float eps, float *y)
+{
+    struct rows r = {.in = x,
+                     .vector = gain,
+                     .bias = bias,
+                     .out = y,
+                     .n = n,
+                     .dim = dim,
+                     .eps = eps,
+                     .run = layernorm_row};
     run_rows(cpu, &r);
 }
 
@@ -89,6 +109,70 @@ static void clamped_silu_mul_row(const struct rows *r, size_t row)
 void ks_clamped_silu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim)
 {
     struct rows r = {.x = gate, .in = up, .n = n, .dim = dim, .run = clamped_silu_mul_row};
+    run_rows(cpu, &r);
+}
+
+static void gelu_mul_row(const struct rows *r, size_t row)
+{
+    r->ops->gelu_mul(r->x + row * r->dim, r->in + row * r->dim, r->dim);
+}
+
+void ks_gelu_mul(struct ks_cpu *cpu, float *gate, const float *up, size_t n, size_t dim)
+{
+    struct rows r = {.x = gate, .in = up, .n = n, .dim = dim, .run = gelu_mul_row};
+    run_rows(cpu, &r);
+}
+
+static void gelu_row(const struct rows *r, size_t row)
+{
+    r->ops->gelu(r->x + row * r->dim, r->dim);
+}
+
+void ks_gelu(struct ks_cpu *cpu, float *x, size_t n, size_t dim)
+{
+    struct rows r = {.x = x, .n = n, .dim = dim, .run = gelu_row};
+    run_rows(cpu, &r);
+}
+
+static void relu2_row(const struct rows *r, size_t row)
+{
+    r->ops->relu2(r->x + row * r->dim, r->dim);
+}
+
+void ks_relu2(struct ks_cpu *cpu, float *x, size_t n, size_t dim)
+{
+    struct rows r = {.x = x, .n = n, .dim = dim, .run = relu2_row};
+    run_rows(cpu, &r);
+}
+
+static void scale_row(const struct rows *r, size_t row)
+{
+    float factor = r->vector ? r->vector[r->positions[row]] : r->factor;
+    r->ops->scale(r->x + row * r->dim, r->dim, factor);
+}
+
+void ks_scale(struct ks_cpu *cpu, float *x, size_t n, size_t dim, float factor)
+{
+    struct rows r = {.x = x, .n = n, .dim = dim, .factor = factor, .run = scale_row};
+    run_rows(cpu, &r);
+}
+
+void ks_scale_at(struct ks_cpu *cpu, float *x, size_t n, size_t dim, const int32_t *positions,
+                 const float *factors)
+{
+    struct rows r = {
+        .x = x, .n = n, .dim = dim, .positions = positions, .vector = factors, .run = scale_row};
+    run_rows(cpu, &r);
+}
+
+static void softcap_row(const struct rows *r, size_t row)
+{
+    r->ops->softcap(r->x + row * r->dim, r->dim, 1.0f / r->factor, r->factor);
+}
+
+void ks_softcap(struct ks_cpu *cpu, float *x, size_t n, size_t dim, float cap)
+{
+    struct rows r = {.x = x, .n = n, .dim = dim, .factor = cap, .run = softcap_row};
     run_rows(cpu, &r);
 }
 

@@ -43,6 +43,25 @@ static void rmsnorm(const float *x, size_t dim, const float *gain, float eps, fl
         y[i] = x[i] * scale * gain[i];
 }
 
+static void layernorm(const float *x, size_t dim, const float *gain, const float *bias, float eps,
+                      float *y)
+{
+    float lane[KS_LANES] = {0}, square[KS_LANES] = {0};
+    for (size_t i = 0; i < dim; i++)
+        lane[i % KS_LANES] += x[i];
+    float mean = ks_lanes_sum_f32(lane) / (float)dim;
+    for (size_t i = 0; i < dim; i++) {
+        float d = x[i] - mean;
+        square[i % KS_LANES] = fmaf(d, d, square[i % KS_LANES]);
+    }
+    float scale = 1.0f / sqrtf(ks_lanes_sum_f32(square) / (float)dim + eps);
+    for (size_t i = 0; i < dim; i++) {
+        y[i] = (x[i] - mean) * scale * gain[i];
+        if (bias)
+            y[i] += bias[i];
+    }
+}
+
 static void add(float *x, const float *y, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -92,6 +111,45 @@ static void silu_mul(float *gate, const float *up, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         gate[i] = gate[i] / (1.0f + ks_expf(-gate[i])) * up[i];
+}
+
+static float gelu_of(float x)
+{
+    float y = KS_GELU_SLOPE * fmaf(KS_GELU_CUBIC * (x * x), x, x);
+    return x / (1.0f + ks_expf(-y));
+}
+
+static void gelu_mul(float *gate, const float *up, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        gate[i] = gelu_of(gate[i]) * up[i];
+}
+
+static void gelu(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = gelu_of(x[i]);
+}
+
+/* A NaN stays one. */
+static void relu2(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float v = 0.0f > x[i] ? 0.0f : x[i];
+        x[i] = v * v;
+    }
+}
+
+static void softcap(float *x, size_t n, float scale, float cap)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = cap * ks_tanhf(scale * x[i]);
+}
+
+static void scale(float *x, size_t n, float factor)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] *= factor;
 }
 
 static void rotate(float *x, size_t half, enum ks_rope_pairing pairing, const float *c,
@@ -164,12 +222,18 @@ const struct ks_ops ks_scalar_ops = {
     .transpose = transpose,
     .product = product,
     .rmsnorm = rmsnorm,
+    .layernorm = layernorm,
     .add = add,
+    .scale = scale,
     .add_scaled = add_scaled,
     .add_product = add_product,
     .silu_mul = silu_mul,
     .sigmoid_mul = sigmoid_mul,
     .clamped_silu_mul = clamped_silu_mul,
+    .gelu_mul = gelu_mul,
+    .gelu = gelu,
+    .relu2 = relu2,
+    .softcap = softcap,
     .unit = unit,
     .rotate = rotate,
     .softmax = softmax,

@@ -25,6 +25,32 @@ static void rmsnorm(const float *x, size_t dim, const float *gain, float eps, fl
         y[i] = x[i] * scale * gain[i];
 }
 
+static void layernorm(const float *x, size_t dim, const float *gain, const float *bias, float eps,
+                      float *y)
+{
+    size_t whole = dim / KS_LANES * KS_LANES, rest = dim - whole;
+    ks_f32x16 lanes = ks_f32x16_set(0.0f), squares = ks_f32x16_set(0.0f);
+    for (size_t i = 0; i < whole; i += KS_LANES)
+        lanes = ks_f32x16_add(lanes, ks_f32x16_load(x + i));
+    if (rest)
+        lanes = ks_f32x16_add(lanes, ks_f32x16_load_part(x + whole, rest, 0.0f));
+    float mean = ks_f32x16_sum(lanes) / (float)dim;
+    ks_f32x16 m = ks_f32x16_set(mean);
+    for (size_t i = 0; i < whole; i += KS_LANES) {
+        ks_f32x16 d = ks_f32x16_sub(ks_f32x16_load(x + i), m);
+        squares = ks_f32x16_fma(d, d, squares);
+    }
+    if (rest) {
+        ks_f32x16 d = ks_f32x16_sub(ks_f32x16_load_part(x + whole, rest, mean), m);
+        squares = ks_f32x16_fma(d, d, squares);
+    }
+    float scale = 1.0f / sqrtf(ks_f32x16_sum(squares) / (float)dim + eps);
+    for (size_t i = 0; i < dim; i++)
+        y[i] = (x[i] - mean) * scale * gain[i];
+    for (size_t i = 0; bias && i < dim; i++)
+        y[i] += bias[i];
+}
+
 static void unit(float *x, size_t dim, float eps, float scale)
 {
     float factor = scale / sqrtf(sum_of_squares(x, dim) + eps);
@@ -36,6 +62,12 @@ static void add(float *x, const float *y, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         x[i] += y[i];
+}
+
+static void scale(float *x, size_t n, float factor)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] *= factor;
 }
 
 static void add_scaled(float *x, const float *y, float weight, size_t n)
@@ -55,60 +87,6 @@ static void add_product(float *x, const float *a, const float *b, size_t n)
         ks_vf_store(x + i, ks_vf_fma(ks_vf_load(a + i), ks_vf_load(b + i), ks_vf_load(x + i)));
     for (size_t i = whole; i < n; i++)
         x[i] = fmaf(a[i], b[i], x[i]);
-}
-
-/* x / (1 + exp(-gate)) */
-KS_INLINE ks_f32x16 times_sigmoid(ks_f32x16 x, ks_f32x16 gate)
-{
-    ks_f32x16 e = ks_f32x16_exp(ks_f32x16_neg(gate));
-    return ks_f32x16_div(x, ks_f32x16_add(ks_f32x16_set(1.0f), e));
-}
-
-KS_INLINE ks_f32x16 silu_times(ks_f32x16 gate, ks_f32x16 up)
-{
-    return ks_f32x16_mul(times_sigmoid(gate, gate), up);
-}
-
-/* x < limit or a NaN: x */
-KS_INLINE ks_f32x16 at_most(float limit, ks_f32x16 x)
-{
-    return ks_f32x16_neg(ks_f32x16_max(ks_f32x16_set(-limit), ks_f32x16_neg(x)));
-}
-
-KS_INLINE ks_f32x16 clamped_silu_times(ks_f32x16 gate, ks_f32x16 up)
-{
-    ks_f32x16 g = at_most(KS_CLAMP, gate);
-    ks_f32x16 u = ks_f32x16_max(ks_f32x16_set(-KS_CLAMP), at_most(KS_CLAMP, up));
-    ks_f32x16 slope = ks_f32x16_set(KS_CLAMPED_SLOPE), one = ks_f32x16_set(1.0f);
-    return ks_f32x16_mul(times_sigmoid(g, ks_f32x16_mul(slope, g)), ks_f32x16_add(u, one));
-}
-
-/* x(n) = f(x, y) */
-KS_INLINE void map(float *x, const float *y, size_t n, ks_f32x16 (*f)(ks_f32x16, ks_f32x16))
-{
-    size_t whole = n / KS_LANES * KS_LANES, rest = n - whole;
-    for (size_t i = 0; i < whole; i += KS_LANES)
-        ks_f32x16_store(x + i, f(ks_f32x16_load(x + i), ks_f32x16_load(y + i)));
-    if (rest) {
-        ks_f32x16 a = ks_f32x16_load_part(x + whole, rest, 0.0f);
-        ks_f32x16 b = ks_f32x16_load_part(y + whole, rest, 0.0f);
-        ks_f32x16_store_part(x + whole, rest, f(a, b));
-    }
-}
-
-static void silu_mul(float *gate, const float *up, size_t n)
-{
-    map(gate, up, n, silu_times);
-}
-
-static void sigmoid_mul(float *x, const float *gate, size_t n)
-{
-    map(x, gate, n, times_sigmoid);
-}
-
-static void clamped_silu_mul(float *gate, const float *up, size_t n)
-{
-    map(gate, up, n, clamped_silu_times);
 }
 
 static void rotate(float *x, size_t half, enum ks_rope_pairing pairing, const float *c,
@@ -246,12 +224,18 @@ const struct ks_ops KS_PATH(ops) = {
     .transpose = KS_PATH(transpose),
     .product = KS_PATH(product),
     .rmsnorm = rmsnorm,
+    .layernorm = layernorm,
     .add = add,
+    .scale = scale,
     .add_scaled = add_scaled,
     .add_product = add_product,
-    .silu_mul = silu_mul,
-    .sigmoid_mul = sigmoid_mul,
-    .clamped_silu_mul = clamped_silu_mul,
+    .silu_mul = KS_PATH(silu_mul),
+    .sigmoid_mul = KS_PATH(sigmoid_mul),
+    .clamped_silu_mul = KS_PATH(clamped_silu_mul),
+    .gelu_mul = KS_PATH(gelu_mul),
+    .gelu = KS_PATH(gelu),
+    .relu2 = KS_PATH(relu2),
+    .softcap = KS_PATH(softcap),
     .unit = unit,
     .rotate = rotate,
     .softmax = softmax,

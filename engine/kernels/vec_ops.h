@@ -17,5 +17,12 @@
 void KS_PATH(product)(const struct ks_product *p);
 void KS_PATH(transpose)(const float *rows, size_t ld, size_t n_rows, size_t k, float *panel);
 void KS_PATH(decode)(enum ks_type type, const void *src, float *dst, size_t n);
+void KS_PATH(silu_mul)(float *gate, const float *up, size_t n);
+void KS_PATH(sigmoid_mul)(float *x, const float *gate, size_t n);
+void KS_PATH(clamped_silu_mul)(float *gate, const float *up, size_t n);
+void KS_PATH(gelu_mul)(float *gate, const float *up, size_t n);
+void KS_PATH(gelu)(float *x, size_t n);
+void KS_PATH(relu2)(float *x, size_t n);
+void KS_PATH(softcap)(float *x, size_t n, float scale, float cap);
 
 #endif

@@ -3,6 +3,7 @@
 struct shape {
     size_t heads, kv_heads, head_dim, head_dim_v, window;
     bool sinks;
+    float softcap;
 };
 
 /* One far above the scores, one among them, some far below. */
@@ -28,6 +29,7 @@ static struct inputs create_inputs(const struct shape *s)
                              .starts = starts,
                              .n_sequences = N_SEQUENCES,
                              .scale = 1.7f,
+                             .softcap = s->softcap,
                              .sinks = s->sinks ? sinks : NULL};
     a.ldq = s->heads * s->head_dim + 3;
     a.ldk = s->kv_heads * s->head_dim + 1;
@@ -68,6 +70,8 @@ static double formula(const struct ks_attention *a, size_t start, size_t i, size
             dot += (double)a->q[(start + i) * a->ldq + head * a->head_dim + e] *
                    (double)a->k[(start + j) * a->ldk + kv * a->head_dim + e];
         score[j] = dot * (double)a->scale;
+        if (a->softcap > 0)
+            score[j] = (double)a->softcap * tanh(score[j] / (double)a->softcap);
         max = fmax(max, score[j]);
     }
     if (a->sinks) {
@@ -83,10 +87,10 @@ static double formula(const struct ks_attention *a, size_t start, size_t i, size
 }
 
 static const struct shape shapes[] = {
-    {4, 4, 16, 16, 0, false},  {6, 2, 64, 48, 0, false},   {3, 1, 20, 33, 0, false},
-    {2, 1, 8, 7, 1, false},    {2, 2, 64, 64, 5, false},   {2, 1, 32, 16, 16, false},
-    {1, 1, 40, 40, 40, false}, {2, 2, 16, 32, 500, false}, {6, 2, 20, 16, 0, true},
-    {6, 3, 16, 24, 9, true},
+    {4, 4, 16, 16, 0, false, 0},  {6, 2, 64, 48, 0, false, 0},   {3, 1, 20, 33, 0, false, 0},
+    {2, 1, 8, 7, 1, false, 0},    {2, 2, 64, 64, 5, false, 0},   {2, 1, 32, 16, 16, false, 0},
+    {1, 1, 40, 40, 40, false, 0}, {2, 2, 16, 32, 500, false, 0}, {6, 2, 20, 16, 0, true, 0},
+    {6, 3, 16, 24, 9, true, 0},   {4, 2, 32, 16, 0, false, 5},   {2, 1, 16, 20, 16, false, 8},
 };
 #define N_SHAPES (sizeof shapes / sizeof shapes[0])
 
