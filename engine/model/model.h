@@ -27,17 +27,33 @@ enum {
 enum ks_mixer { KS_MIXER_ATTENTION };
 enum ks_mlp { KS_MLP_GATED, KS_MLP_PLAIN };
 
-enum ks_norm { KS_NORM_RMS };
+enum ks_norm { KS_NORM_RMS, KS_NORM_LAYER };
 /* Whether q's and k's norm takes each head by itself, all with one gain, or the row as a whole. */
 enum ks_qk_norm { KS_QK_NORM_HEAD, KS_QK_NORM_ROW };
+
+/* Of a gate, or of the MLP's middle where there is none. */
+enum ks_activation { KS_ACTIVATION_SILU, KS_ACTIVATION_GELU, KS_ACTIVATION_RELU2 };
+/* Whether attention and MLP both read the layer's input, as one norm leaves it. */
+enum ks_order {
+    KS_ORDER_SEQUENTIAL,
+    KS_ORDER_PARALLEL,
+    KS_ORDER_BY_NORM, /* parallel in layers without an ffn_norm */
+};
 
 /* What the architecture says of every layer. */
 struct ks_design {
     enum ks_norm norm;
     enum ks_qk_norm qk_norm;
+    enum ks_activation activation;
+    enum ks_order order;
 };
 
-enum ks_rope_scaling { KS_ROPE_SCALING_NONE, KS_ROPE_SCALING_LINEAR, KS_ROPE_SCALING_YARN };
+enum ks_rope_scaling {
+    KS_ROPE_SCALING_NONE,
+    KS_ROPE_SCALING_LINEAR,
+    KS_ROPE_SCALING_YARN,
+    KS_ROPE_SCALING_LONG, /* by two tensors of factors, for short and for long sequences */
+};
 
 /* One kind of rotation. */
 struct ks_rope {
@@ -48,6 +64,7 @@ struct ks_rope {
     uint32_t original_context;
     float attn_factor;                    /* times cosine and sine */
     float yarn_beta_fast, yarn_beta_slow; /* rotations over the original context */
+    float yarn_log_multiplier;            /* 0: none */
 };
 
 /* What one layer is. */
@@ -66,7 +83,14 @@ struct ks_hparams {
     uint32_t layers, hidden, vocab, context;
     uint32_t heads, kv_heads, head_dim, head_dim_v, ffn; /* the greatest of any layer */
     float norm_eps;
-    float attention_scale; /* on q.k */
+    float embedding_scale;             /* on the embedding's rows */
+    float residual_scale;              /* on what a block adds to the residual */
+    float logit_scale;                 /* on the last norm's rows, and so on the logits */
+    float attn_softcap, final_softcap; /* of scores and of logits; 0: none */
+    float temperature_scale;           /* t: queries are scaled by 1 + t * ln(1 + floor(position /
+                                          rope[0].original_context)) */
+    uint32_t window;                   /* of the layers that have one */
+    float attention_scale;             /* on q.k */
     struct ks_rope rope[KS_ROPES];
     struct ks_layer_traits layer[KS_MAX_LAYERS]; /* (layers); the others are 0 */
 };
@@ -90,13 +114,13 @@ struct ks_hash ks_model_hash_with(const struct ks_model *m, const struct ks_matr
 /* A layer's tensors. Matrices without data and vectors that are NULL: the layer has none. Vectors
  * are decoded to f32. Tensors that hold several of these are bound as their parts. */
 struct ks_net_layer {
-    const float *attn_norm; /* (hidden) */
+    const float *attn_norm, *attn_norm_bias; /* (hidden) */
     struct ks_matrix attn_q, attn_k, attn_v, attn_output;
     const float *bias_q, *bias_k, *bias_v, *bias_o;
     const float *q_norm, *k_norm; /* (head_dim), or the row's width */
     const float *post_attn_norm;  /* (hidden), of what is added to the residual */
 
-    const float *ffn_norm; /* (hidden) */
+    const float *ffn_norm, *ffn_norm_bias; /* (hidden) */
     struct ks_matrix ffn_gate, ffn_up, ffn_down;
     const float *bias_gate, *bias_up, *bias_down;
     const float *post_ffn_norm; /* (hidden) */
@@ -109,12 +133,15 @@ struct ks_rope_table {
 struct ks_net {
     const struct ks_hparams *hparams;
     struct ks_matrix token_embd, head; /* head is token_embd where tied, its original bytes */
-    const float *output_norm;          /* (hidden) */
-    struct ks_net_layer *layers;       /* (hparams.layers) */
-    const float *rope_factors;         /* (rope[0].dims / 2) dividing the frequencies, or NULL */
+    const float *output_norm, *output_norm_bias; /* (hidden) */
+    const float *head_bias;                      /* (vocab) or NULL */
+    struct ks_net_layer *layers;                 /* (hparams.layers) */
+    const float *rope_factors;           /* (rope[0].dims / 2) dividing the frequencies, or NULL */
+    const float *rope_short, *rope_long; /* the same up to and beyond the original context */
     struct ks_rope_table rope[KS_ROPES];
-    size_t positions; /* the longest sequence that the tables serve */
-    void *memory;     /* private: decoded vectors */
+    float *query_scale; /* (positions), NULL where the model has none */
+    size_t positions;   /* the longest sequence that the tables serve */
+    void *memory;       /* private: decoded vectors */
 };
 
 /* Binds tensors (one matrix for each of the model's tensors, in file order: the model's own or an
@@ -131,6 +158,10 @@ void ks_net_finish(struct ks_net *net); /* accepts a zeroed one */
  * pointers are compared, so equal ones must share memory; of vectors the decoded values. False for
  * different hyperparameters. */
 bool ks_net_stage_equal(const struct ks_net *a, const struct ks_net *b, int stage);
+
+/* Whether the head is a product alone, with no bias and no cap behind it, so that others than
+ * ks_body_head can do it. */
+bool ks_net_head_is_product(const struct ks_net *net);
 
 /* Multiplications and additions, counted apart, of a layer over a sequence of n whose rows from
  * `first` on are wanted: matrices, and the attention's products. */

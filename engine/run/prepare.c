@@ -248,11 +248,22 @@ static int make_tallies(struct ks_run *run, struct ks_error *err)
 
 /* ------------------------------------------------------------------ */
 
+/* A device multiplies; it does nothing else to logits. */
+static const char *head_obstacle(const struct ks_run *run)
+{
+    for (size_t i = 0; i < run->n_lanes; i++) {
+        if (!ks_net_head_is_product(&run->lanes[i].arm.net))
+            return "this architecture adds to its logits or caps them, which devices don't do yet";
+    }
+    return NULL;
+}
+
 /* Before the facts are written down: they tell where the heads run. */
 static void choose_head(struct ks_run *run)
 {
     const struct ks_matrix *head = &run->lanes[0].arm.net.head;
-    ks_head_choose(&run->head, run->plan->head, run->plan->device, run->cpu, head, run->top_k);
+    ks_head_choose(&run->head, run->plan->head, run->plan->device, run->cpu, head, run->top_k,
+                   head_obstacle(run));
     if (run->head.device)
         ks_board_note(run->board, KS_LOG_INFO, "heads on %s, %.2f times the cpu's speed",
                       ks_device_name(run->head.device), run->head.gain);

@@ -9,6 +9,13 @@
 #define WHOLE    (BIT(KS_PART_EMBED) | BIT(KS_PART_OUTPUT_NORM))
 #define PRE_NORM (BIT(KS_PART_ATTN_NORM) | BIT(KS_PART_FFN_NORM))
 
+#define POST_NORM (BIT(KS_PART_POST_ATTN_NORM) | BIT(KS_PART_POST_FFN_NORM))
+
+static const struct ks_alias phi3_names[] = {
+    {"ffn_up.weight", KS_ROLE_FFN_GATE_UP},
+    {0},
+};
+
 static const struct ks_arch architectures[] = {
     {
         .name = "llama",
@@ -36,6 +43,66 @@ static const struct ks_arch architectures[] = {
         .required = WHOLE | PRE_NORM,
         .optional = BIT(KS_PART_OUTPUT),
         .no_rope_period = 4,
+    },
+    {
+        .name = "gemma2",
+        .design = {.activation = KS_ACTIVATION_GELU},
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | PRE_NORM | POST_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+        .keys = BIT(KS_KEYS_WINDOW) | BIT(KS_KEYS_CAPS),
+        .window_period = 2,
+        .window = 4096,
+        .embedding_by_width = true,
+        .attn_softcap = 50,
+        .final_softcap = 30,
+        .scale_by_width_at = 46,
+    },
+    {
+        .name = "gemma3",
+        .design = {.activation = KS_ACTIVATION_GELU},
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | PRE_NORM | POST_NORM | BIT(KS_PART_QK_NORM),
+        .optional = BIT(KS_PART_OUTPUT),
+        .keys = BIT(KS_KEYS_WINDOW) | BIT(KS_KEYS_CAPS),
+        .window_period = 6,
+        .local_rope = KS_LOCAL_ROPE_OWN,
+        .local_base = 10000,
+        .embedding_by_width = true,
+        .scale_by_width_at = 62,
+    },
+    {
+        .name = "phi3",
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_ROPE_LONG),
+        .keys = BIT(KS_KEYS_WINDOW),
+        .aliases = phi3_names,
+    },
+    {
+        .name = "olmo2",
+        .design = {.qk_norm = KS_QK_NORM_ROW},
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | POST_NORM | BIT(KS_PART_QK_NORM),
+        .optional = BIT(KS_PART_OUTPUT),
+        .keys = BIT(KS_KEYS_WINDOW),
+        .window_period = 4,
+        .local_rope = KS_LOCAL_ROPE_OWN,
+    },
+    {
+        .name = "granite",
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_QKV_BIAS) | BIT(KS_PART_ATTN_OUTPUT_BIAS),
+        .keys = BIT(KS_KEYS_SCALES),
+        .divides_logits = true,
+    },
+    {
+        .name = "mistral3",
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_ROPE_FREQS),
+        .keys = BIT(KS_KEYS_TEMPERATURE),
     },
 };
 

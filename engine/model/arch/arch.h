@@ -15,9 +15,14 @@
 enum ks_role {
     KS_ROLE_TOKEN_EMBD,
     KS_ROLE_OUTPUT_NORM,
+    KS_ROLE_OUTPUT_NORM_BIAS,
     KS_ROLE_OUTPUT,
+    KS_ROLE_OUTPUT_BIAS,
     KS_ROLE_ROPE_FREQS,
+    KS_ROLE_ROPE_SHORT,
+    KS_ROLE_ROPE_LONG,
     KS_ROLE_ATTN_NORM,
+    KS_ROLE_ATTN_NORM_BIAS,
     KS_ROLE_ATTN_Q,
     KS_ROLE_ATTN_K,
     KS_ROLE_ATTN_V,
@@ -32,6 +37,7 @@ enum ks_role {
     KS_ROLE_ATTN_K_NORM,
     KS_ROLE_POST_ATTN_NORM,
     KS_ROLE_FFN_NORM,
+    KS_ROLE_FFN_NORM_BIAS,
     KS_ROLE_FFN_GATE,
     KS_ROLE_FFN_UP,
     KS_ROLE_FFN_GATE_UP,
@@ -48,7 +54,10 @@ enum ks_part {
     KS_PART_EMBED,
     KS_PART_OUTPUT_NORM,
     KS_PART_OUTPUT, /* absent: the head is the embedding table */
+    KS_PART_OUTPUT_BIAS,
     KS_PART_ROPE_FREQS,
+    KS_PART_ROPE_LONG, /* factors of short and of long sequences */
+    KS_PART_NORM_BIAS, /* of the three norms over the hidden width */
     KS_PART_ATTN_NORM,
     KS_PART_ATTN,     /* q, k, v, output */
     KS_PART_ATTN_QKV, /* q, k and v in one, where the file has it so */
@@ -70,13 +79,26 @@ enum ks_part {
 
 /* Keys that only some architectures have; the others refuse them. A set as of parts. */
 enum ks_key_set {
-    KS_KEYS_ALL, /* every architecture's */
+    KS_KEYS_ALL,      /* every architecture's */
+    KS_KEYS_RMS_NORM, /* follow from the design */
+    KS_KEYS_LAYER_NORM,
+    KS_KEYS_WINDOW,
+    KS_KEYS_CAPS,
+    KS_KEYS_SCALES,
+    KS_KEYS_TEMPERATURE,
 };
 
 /* A tensor's name that in this architecture stands for another role than roles.c says. */
 struct ks_alias {
     const char *name; /* NULL ends a list */
     enum ks_role role;
+};
+
+/* How layers with a window rotate. */
+enum ks_local_rope {
+    KS_LOCAL_ROPE_SAME, /* as the others */
+    KS_LOCAL_ROPE_OWN,
+    KS_LOCAL_ROPE_ONLY, /* and the others don't */
 };
 
 struct ks_arch {
@@ -88,7 +110,19 @@ struct ks_arch {
     uint64_t required, optional;    /* parts beside the mixer's and the MLP's */
     uint64_t keys;                  /* sets of keys beside KS_KEYS_ALL */
     const struct ks_alias *aliases; /* or NULL */
-    uint32_t no_rope_period;        /* p: every p-th layer has no rope; 0: all have */
+    /* Windows. By default layer i has one where i % period < period - 1; 0: all have. A rope of
+     * windowed layers of its own is not scaled, whatever scales the model's. */
+    uint32_t window_period;
+    uint32_t window; /* where the file says nothing */
+    enum ks_local_rope local_rope;
+    float local_base; /* of that rope where the file says nothing; 0: the model's */
+    /* Numbers that the file need not say. */
+    bool embedding_by_width; /* embedding rows times sqrt(hidden) */
+    bool divides_logits;     /* logit_scale is a divisor */
+    float attn_softcap, final_softcap;
+    uint32_t scale_by_width_at; /* with that many layers, scores are scaled by 1 / sqrt(hidden /
+                                   heads); 0: never */
+    uint32_t no_rope_period;    /* p: every p-th layer has no rope; 0: all have */
 };
 
 /* The description of an architecture; NULL if it is not known. */
@@ -166,6 +200,10 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
                     struct ks_error *err);
 /* What can be told of a model that ks_hparams_read refuses; 0 for what can't. */
 void ks_hparams_glance(const struct ks_gguf *g, struct ks_hparams *out);
+
+/* Sets which layers have a window, and their rope, from the metadata and the architecture. */
+int ks_windows_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,
+                    struct ks_hparams *h, struct ks_error *err);
 
 /*
  * Fills cosine and sine, (positions, dims / 2), with the angles position * frequency, computed in

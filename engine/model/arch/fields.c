@@ -37,6 +37,18 @@ struct field {
     enum ks_key_set key_set; /* which architectures have it */
 };
 
+/* A real number of the architectures that have the set. */
+#define REAL_OF(set, text, field, need, low, high)                                                 \
+    {                                                                                              \
+        .key_set = (set), .key = (text), .slot = offsetof(struct ks_hparams, field), .real = true, \
+        .required = (need), .min = (low), .max = (high)                                            \
+    }
+#define WHOLE_OF(set, text, field, need, low, high)                                                \
+    {                                                                                              \
+        .key_set = (set), .key = (text), .slot = offsetof(struct ks_hparams, field),               \
+        .required = (need), .min = (low), .max = (high)                                            \
+    }
+
 #define MAX_CONTEXT (1 << 28)
 
 static const struct field fields[] = {
@@ -50,13 +62,24 @@ static const struct field fields[] = {
     WHOLE("attention.value_length", head_dim_v, false, 1, 4096),
     WHOLE("rope.dimension_count", rope[0].dims, false, 2, 4096),
     WHOLE("rope.scaling.original_context_length", rope[0].original_context, false, 1, MAX_CONTEXT),
-    REAL("attention.layer_norm_rms_epsilon", norm_eps, true, 0, 1),
+    REAL_OF(KS_KEYS_RMS_NORM, "attention.layer_norm_rms_epsilon", norm_eps, true, 0, 1),
+    REAL_OF(KS_KEYS_LAYER_NORM, "attention.layer_norm_epsilon", norm_eps, true, 0, 1),
     REAL("rope.freq_base", rope[0].base, false, 1, 1e12),
     REAL("rope.scale_linear", rope[0].factor, false, 0, 1e6), /* the factor's name in old files */
     REAL("rope.scaling.factor", rope[0].factor, false, 0, 1e6),
     REAL("rope.scaling.attn_factor", rope[0].attn_factor, false, 1e-6, 1e6),
     REAL("rope.scaling.yarn_beta_fast", rope[0].yarn_beta_fast, false, 1e-6, 1e6),
     REAL("rope.scaling.yarn_beta_slow", rope[0].yarn_beta_slow, false, 1e-6, 1e6),
+    REAL("rope.scaling.yarn_log_multiplier", rope[0].yarn_log_multiplier, false, 0, 1e6),
+    WHOLE_OF(KS_KEYS_WINDOW, "attention.sliding_window", window, false, 0, MAX_CONTEXT),
+    REAL_OF(KS_KEYS_WINDOW, "rope.freq_base_swa", rope[1].base, false, 1, 1e12),
+    REAL_OF(KS_KEYS_CAPS, "attn_logit_softcapping", attn_softcap, false, 0, 1e6),
+    REAL_OF(KS_KEYS_CAPS, "final_logit_softcapping", final_softcap, false, 0, 1e6),
+    REAL_OF(KS_KEYS_SCALES, "attention.scale", attention_scale, false, 0, 1e6),
+    REAL_OF(KS_KEYS_SCALES, "embedding_scale", embedding_scale, false, 0, 1e6),
+    REAL_OF(KS_KEYS_SCALES, "residual_scale", residual_scale, false, 0, 1e6),
+    REAL_OF(KS_KEYS_SCALES, "logit_scale", logit_scale, false, 0, 1e6),
+    REAL_OF(KS_KEYS_TEMPERATURE, "attention.temperature_scale", temperature_scale, false, 0, 1e6),
 };
 
 #define N_FIELDS (sizeof fields / sizeof *fields)
@@ -159,7 +182,16 @@ static int read_field(const struct reader *r, const struct field *f, struct ks_e
 
 static bool has_field(const struct ks_arch *arch, const struct field *f)
 {
-    return f->key_set == KS_KEYS_ALL || (arch->keys & KS_PART_BIT(f->key_set));
+    switch (f->key_set) {
+    case KS_KEYS_ALL:
+        return true;
+    case KS_KEYS_RMS_NORM:
+        return arch->design.norm == KS_NORM_RMS;
+    case KS_KEYS_LAYER_NORM:
+        return arch->design.norm == KS_NORM_LAYER;
+    default:
+        return (arch->keys & KS_PART_BIT(f->key_set)) != 0;
+    }
 }
 
 int ks_fields_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,

@@ -108,7 +108,6 @@ static int check_heads(const struct reader *r, struct ks_error *err)
     }
     if (h->kv_heads == 0)
         h->kv_heads = h->heads;
-    h->attention_scale = (float)(1.0 / sqrt((double)h->head_dim));
     return 0;
 }
 
@@ -118,6 +117,7 @@ static int read_rope_type(const struct reader *r, struct ks_error *err)
         [KS_ROPE_SCALING_NONE] = "none",
         [KS_ROPE_SCALING_LINEAR] = "linear",
         [KS_ROPE_SCALING_YARN] = "yarn",
+        [KS_ROPE_SCALING_LONG] = "longrope",
     };
     char key[256];
     struct ks_str type;
@@ -132,8 +132,9 @@ static int read_rope_type(const struct reader *r, struct ks_error *err)
             return 0;
         }
     }
-    return ks_fail(err, KS_UNSUPPORTED, "%s: %s is \"%.*s\"; this program knows none, linear, yarn",
-                   r->file, key, type.len > 64 ? 64 : (int)type.len, type.bytes);
+    return ks_fail(err, KS_UNSUPPORTED,
+                   "%s: %s is \"%.*s\"; this program knows none, linear, yarn, longrope", r->file,
+                   key, type.len > 64 ? 64 : (int)type.len, type.bytes);
 }
 
 static int check_rope(const struct reader *r, const struct ks_arch *arch, struct ks_error *err)
@@ -152,13 +153,28 @@ static int check_rope(const struct reader *r, const struct ks_arch *arch, struct
         return -1;
     if (rope->factor == 0) /* some files write 0 for none */
         rope->factor = 1;
-    if (rope->factor == 1)
+    if (rope->factor == 1 && rope->scaling != KS_ROPE_SCALING_LONG)
         rope->scaling = KS_ROPE_SCALING_NONE;
     if (rope->scaling == KS_ROPE_SCALING_NONE)
         rope->factor = 1;
     if (rope->original_context == 0)
         rope->original_context = h->context;
     return 0;
+}
+
+/* What has a default that the architecture or another number gives. */
+static void set_scales(const struct ks_arch *arch, struct ks_hparams *h)
+{
+    bool by_width = arch->scale_by_width_at && arch->scale_by_width_at == h->layers;
+    double width = by_width ? (double)h->hidden / h->heads : (double)h->head_dim;
+    if (h->attention_scale == 0)
+        h->attention_scale = (float)(1.0 / sqrt(width));
+    if (arch->embedding_by_width)
+        h->embedding_scale = sqrtf((float)h->hidden);
+    if (arch->divides_logits && h->logit_scale > 0)
+        h->logit_scale = 1 / h->logit_scale;
+    if (h->logit_scale == 0)
+        h->logit_scale = 1;
 }
 
 /* Three places tell the vocabulary's size; they must agree. */
@@ -192,16 +208,22 @@ static int check_vocab(const struct reader *r, struct ks_error *err)
 int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams *out,
                     struct ks_error *err)
 {
-    struct ks_hparams h = {.rope = {default_rope}};
+    struct ks_hparams h = {.rope = {default_rope}, .embedding_scale = 1, .residual_scale = 1};
     const struct reader r = {.gguf = g, .file = file, .h = &h};
     const struct ks_arch *arch;
     if (read_architecture(&r, err) || check_architecture(&r, &arch, err))
         return -1;
     h.design = arch->design;
+    h.window = arch->window;
+    h.attn_softcap = arch->attn_softcap;
+    h.final_softcap = arch->final_softcap;
     if (ks_fields_read(g, file, arch, &h, err) || refuse_experts(&r, err) || check_heads(&r, err) ||
         check_rope(&r, arch, err) || check_vocab(&r, err))
         return -1;
     ks_arch_layers(arch, &h);
+    if (ks_windows_read(g, file, arch, &h, err))
+        return -1;
+    set_scales(arch, &h);
     *out = h;
     return 0;
 }

@@ -31,12 +31,21 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
         NET_MATRIX(KS_PART_EMBED, "token_embd.weight", token_embd, KS_DIM_HIDDEN, KS_DIM_VOCAB),
     [KS_ROLE_OUTPUT_NORM] =
         NET_VECTOR(KS_PART_OUTPUT_NORM, "output_norm.weight", output_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_OUTPUT_NORM_BIAS] =
+        NET_VECTOR(KS_PART_NORM_BIAS, "output_norm.bias", output_norm_bias, KS_DIM_HIDDEN),
     [KS_ROLE_OUTPUT] =
         NET_MATRIX(KS_PART_OUTPUT, "output.weight", head, KS_DIM_HIDDEN, KS_DIM_VOCAB),
+    [KS_ROLE_OUTPUT_BIAS] = NET_VECTOR(KS_PART_OUTPUT_BIAS, "output.bias", head_bias, KS_DIM_VOCAB),
     [KS_ROLE_ROPE_FREQS] =
         NET_VECTOR(KS_PART_ROPE_FREQS, "rope_freqs.weight", rope_factors, KS_DIM_ROPE),
+    [KS_ROLE_ROPE_SHORT] =
+        NET_VECTOR(KS_PART_ROPE_LONG, "rope_factors_short.weight", rope_short, KS_DIM_ROPE),
+    [KS_ROLE_ROPE_LONG] =
+        NET_VECTOR(KS_PART_ROPE_LONG, "rope_factors_long.weight", rope_long, KS_DIM_ROPE),
 
     [KS_ROLE_ATTN_NORM] = VECTOR(KS_PART_ATTN_NORM, "attn_norm.weight", attn_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_ATTN_NORM_BIAS] =
+        VECTOR(KS_PART_NORM_BIAS, "attn_norm.bias", attn_norm_bias, KS_DIM_HIDDEN),
     [KS_ROLE_ATTN_Q] = MATRIX(KS_PART_ATTN, "attn_q.weight", attn_q, KS_DIM_HIDDEN, KS_DIM_Q),
     [KS_ROLE_ATTN_K] = MATRIX(KS_PART_ATTN, "attn_k.weight", attn_k, KS_DIM_HIDDEN, KS_DIM_K),
     [KS_ROLE_ATTN_V] = MATRIX(KS_PART_ATTN, "attn_v.weight", attn_v, KS_DIM_HIDDEN, KS_DIM_V),
@@ -74,6 +83,8 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
         VECTOR(KS_PART_POST_ATTN_NORM, "post_attention_norm.weight", post_attn_norm, KS_DIM_HIDDEN),
 
     [KS_ROLE_FFN_NORM] = VECTOR(KS_PART_FFN_NORM, "ffn_norm.weight", ffn_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_FFN_NORM_BIAS] =
+        VECTOR(KS_PART_NORM_BIAS, "ffn_norm.bias", ffn_norm_bias, KS_DIM_HIDDEN),
     [KS_ROLE_FFN_GATE] =
         MATRIX(KS_PART_FFN_GATE, "ffn_gate.weight", ffn_gate, KS_DIM_HIDDEN, KS_DIM_FFN),
     [KS_ROLE_FFN_UP] = MATRIX(KS_PART_FFN, "ffn_up.weight", ffn_up, KS_DIM_HIDDEN, KS_DIM_FFN),

@@ -38,6 +38,7 @@ static double frequency(const struct ks_rope *r, size_t i, const float *factors)
     double interpolated = f / (double)r->factor;
     switch (r->scaling) {
     case KS_ROPE_SCALING_NONE:
+    case KS_ROPE_SCALING_LONG:
         return f;
     case KS_ROPE_SCALING_LINEAR:
         return interpolated;
@@ -49,12 +50,19 @@ static double frequency(const struct ks_rope *r, size_t i, const float *factors)
     return f;
 }
 
-/* What cosine and sine are multiplied by: YaRN's attention temperature, split over q and k. */
+/* YaRN's attention temperature for an interpolation by `factor`. */
+static double temperature(double factor, double multiplier)
+{
+    return factor > 1 ? 1 + 0.1 * multiplier * ks_log(factor) : 1;
+}
+
+/* What cosine and sine are multiplied by: the temperature, split over q and k. A model that trained
+ * with another one says by its multiplier what is to be divided out. */
 static double magnitude(const struct ks_rope *r)
 {
-    double m = (double)r->attn_factor;
-    if (r->scaling == KS_ROPE_SCALING_YARN && r->factor > 1)
-        m *= 1 + 0.1 * ks_log((double)r->factor);
+    double m = (double)r->attn_factor, factor = (double)r->factor;
+    if (r->scaling == KS_ROPE_SCALING_YARN)
+        m *= temperature(factor, 1) / temperature(factor, (double)r->yarn_log_multiplier);
     return m;
 }
 
@@ -62,8 +70,7 @@ static int check_factors(const struct ks_rope *r, const float *factors, struct k
 {
     for (size_t i = 0; factors && i < r->dims / 2; i++) {
         if (!isfinite(factors[i]) || factors[i] <= 0)
-            return ks_fail(err, KS_BAD_INPUT,
-                           "tensor rope_freqs.weight: factor %zu is %g, not above 0", i,
+            return ks_fail(err, KS_BAD_INPUT, "rope factor %zu is %g, not above 0", i,
                            (double)factors[i]);
     }
     return 0;

@@ -9,9 +9,9 @@ static void norm_heads(const struct ks_step *s, const float *gain, float *x, siz
     if (!gain)
         return;
     if (h->design.qk_norm == KS_QK_NORM_HEAD)
-        ks_block_norm(s->body, h, x, n * heads, dim, gain, x);
+        ks_block_norm(s->body, h, x, n * heads, dim, gain, NULL, x);
     else
-        ks_block_norm(s->body, h, x, n, heads * dim, gain, x);
+        ks_block_norm(s->body, h, x, n, heads * dim, gain, NULL, x);
 }
 
 static void rotate(const struct ks_step *s, float *x, size_t heads, size_t n)
@@ -45,6 +45,7 @@ static int attend(const struct ks_step *s, struct ks_error *err)
         .q_starts = b->kept,
         .window = t->window,
         .scale = s->net->hparams->attention_scale,
+        .softcap = s->net->hparams->attn_softcap,
     };
     return ks_attend(b->cpu, &a, b->attended, (size_t)t->heads * t->head_dim_v, err);
 }
@@ -66,6 +67,9 @@ int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks
         return -1;
     norm_heads(s, l->q_norm, b->q, t->heads, s->kept);
     rotate(s, b->q, t->heads, s->kept);
+    if (s->net->query_scale)
+        ks_scale_at(b->cpu, b->q, s->kept, (size_t)t->heads * t->head_dim, b->positions,
+                    s->net->query_scale);
     if (attend(s, err))
         return -1;
     return ks_block_project(b, &l->attn_output, l->bias_o, b->attended, s->kept, out, err);

@@ -11,7 +11,7 @@
 
 /* Columns of the activations of a row: the greatest of any layer. */
 struct ks_widths {
-    size_t hidden, q, k, v, attended, ffn;
+    size_t hidden, mixed, q, k, v, attended, ffn;
 };
 
 struct ks_body {
@@ -22,6 +22,7 @@ struct ks_body {
      * its own content is used up. The blocks' own scratch lies in one place, as they take turns:
      * attention's q, k, v and attended, the MLP's gate and up. */
     float *normed;
+    float *mixed; /* (max_rows, hidden) of models whose MLP reads what the mixer reads; else NULL */
     float *q, *k, *v, *attended;
     float *gate, *up;
     int32_t *positions; /* (max_rows) */
@@ -47,9 +48,9 @@ void ks_step_pack(const struct ks_step *s, void *m, size_t size);
 /* out(n, w.rows) = in(n, w.cols) * W^T, plus the bias where it isn't NULL. */
 int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *bias,
                      const float *in, size_t n, float *out, struct ks_error *err);
-/* out(n, dim) = norm(x(n, dim)) of the model's kind. out may be x. */
+/* out(n, dim) = norm(x(n, dim)) of the model's kind. bias may be NULL, out may be x. */
 void ks_block_norm(struct ks_body *b, const struct ks_hparams *h, const float *x, size_t n,
-                   size_t dim, const float *gain, float *out);
+                   size_t dim, const float *gain, const float *bias, float *out);
 
 /*
  * The mixers: out(kept, hidden) = mixer(in(n, hidden)). in is packed to the kept rows on return;

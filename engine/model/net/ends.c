@@ -13,11 +13,14 @@ int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *
 }
 
 void ks_block_norm(struct ks_body *b, const struct ks_hparams *h, const float *x, size_t n,
-                   size_t dim, const float *gain, float *out)
+                   size_t dim, const float *gain, const float *bias, float *out)
 {
     switch (h->design.norm) {
     case KS_NORM_RMS:
         ks_rmsnorm(b->cpu, x, n, dim, gain, h->norm_eps, out);
+        return;
+    case KS_NORM_LAYER:
+        ks_layernorm(b->cpu, x, n, dim, gain, bias, h->norm_eps, out);
         return;
     }
 }
@@ -33,6 +36,8 @@ int ks_body_embed(struct ks_body *b, const struct ks_net *net, const struct ks_b
                            batch->ids[i], i, net->hparams->vocab - 1);
     }
     ks_gather(b->cpu, &net->token_embd, batch->ids, n, x);
+    if (net->hparams->embedding_scale != 1)
+        ks_scale(b->cpu, x, n, net->hparams->hidden, net->hparams->embedding_scale);
     return 0;
 }
 
@@ -40,12 +45,24 @@ int ks_body_norm(struct ks_body *b, const struct ks_net *net, const float *x, si
                  struct ks_error *err)
 {
     (void)err; /* for families whose last norm can fail */
-    ks_block_norm(b, net->hparams, x, n, net->hparams->hidden, net->output_norm, out);
+    const struct ks_hparams *h = net->hparams;
+    ks_block_norm(b, h, x, n, h->hidden, net->output_norm, net->output_norm_bias, out);
+    if (h->logit_scale != 1)
+        ks_scale(b->cpu, out, n, h->hidden, h->logit_scale);
     return 0;
+}
+
+bool ks_net_head_is_product(const struct ks_net *net)
+{
+    return !net->head_bias && net->hparams->final_softcap == 0;
 }
 
 int ks_body_head(struct ks_body *b, const struct ks_net *net, const float *h, size_t n,
                  float *logits, struct ks_error *err)
 {
-    return ks_block_project(b, &net->head, NULL, h, n, logits, err);
+    if (ks_block_project(b, &net->head, net->head_bias, h, n, logits, err))
+        return -1;
+    if (net->hparams->final_softcap > 0)
+        ks_softcap(b->cpu, logits, n, net->hparams->vocab, net->hparams->final_softcap);
+    return 0;
 }

@@ -50,7 +50,7 @@ static bool slot_equal(const struct ks_net *a, const struct ks_net *b,
 static bool role_of_stage(enum ks_role role, int stage, int layers)
 {
     const struct ks_role_info *info = ks_role_info(role);
-    if (info->n_pieces || role == KS_ROLE_ROPE_FREQS)
+    if (info->n_pieces || info->part == KS_PART_ROPE_FREQS || info->part == KS_PART_ROPE_LONG)
         return false;
     if (info->per_layer)
         return stage >= 0 && stage < layers;

@@ -13,6 +13,8 @@ static size_t greatest(size_t a, size_t b)
 static struct ks_widths widths_of(const struct ks_hparams *h)
 {
     struct ks_widths w = {.hidden = h->hidden};
+    if (h->design.order != KS_ORDER_SEQUENTIAL)
+        w.mixed = h->hidden;
     for (uint32_t i = 0; i < h->layers; i++) {
         const struct ks_layer_traits *l = &h->layer[i];
         w.q = greatest(w.q, (size_t)l->heads * l->head_dim);
@@ -28,7 +30,7 @@ static struct ks_widths widths_of(const struct ks_hparams *h)
 static size_t row_floats(const struct ks_widths *w)
 {
     size_t attention = w->q + w->k + w->v + w->attended, ffn = 2 * w->ffn;
-    return w->hidden + greatest(attention, ffn);
+    return w->hidden + w->mixed + greatest(attention, ffn);
 }
 
 /* Whole blocks of 16 rows keep every part of the scratch on a cache line. */
@@ -49,7 +51,8 @@ static void lay_out(struct ks_body *b)
     const struct ks_widths *w = &b->widths;
     size_t n = b->max_rows;
     b->normed = b->memory;
-    b->q = b->normed + n * w->hidden;
+    b->mixed = w->mixed ? b->normed + n * w->hidden : NULL;
+    b->q = b->normed + n * (w->hidden + w->mixed);
     b->k = b->q + n * w->q;
     b->v = b->k + n * w->k;
     b->attended = b->v + n * w->v;
@@ -90,8 +93,8 @@ void ks_body_destroy(struct ks_body *b)
 
 static bool same_widths(const struct ks_widths *a, const struct ks_widths *b)
 {
-    return a->hidden == b->hidden && a->q == b->q && a->k == b->k && a->v == b->v &&
-           a->attended == b->attended && a->ffn == b->ffn;
+    return a->hidden == b->hidden && a->mixed == b->mixed && a->q == b->q && a->k == b->k &&
+           a->v == b->v && a->attended == b->attended && a->ffn == b->ffn;
 }
 
 /* Fills b->positions. The batch is our own making: a bad one is a mistake of ours. */
@@ -152,21 +155,24 @@ static void unpack(const struct ks_step *s, void *m, size_t size)
 }
 
 /* out = norm(x), or x where the layer has no such norm. */
-static void enter(const struct ks_step *s, const float *gain, const float *x, size_t n, float *out)
+static void enter(const struct ks_step *s, const float *gain, const float *bias, const float *x,
+                  size_t n, float *out)
 {
     const struct ks_hparams *h = s->net->hparams;
     if (gain)
-        ks_block_norm(s->body, h, x, n, h->hidden, gain, out);
+        ks_block_norm(s->body, h, x, n, h->hidden, gain, bias, out);
     else
         memcpy(out, x, n * h->hidden * sizeof *x);
 }
 
-/* x += y, or norm(y) where the layer has such a norm. y is used up. */
+/* x += y, scaled, or norm(y) where the layer has such a norm. y is used up. */
 static void leave(const struct ks_step *s, const float *gain, float *y, float *x)
 {
     const struct ks_hparams *h = s->net->hparams;
     if (gain)
-        ks_block_norm(s->body, h, y, s->kept, h->hidden, gain, y);
+        ks_block_norm(s->body, h, y, s->kept, h->hidden, gain, NULL, y);
+    if (h->residual_scale != 1)
+        ks_scale(s->body->cpu, y, s->kept, h->hidden, h->residual_scale);
     ks_add(s->body->cpu, x, y, s->kept, h->hidden);
 }
 
@@ -179,19 +185,42 @@ static int mix(const struct ks_step *s, float *in, float *out, struct ks_error *
     return ks_fail(err, KS_INTERNAL, "a layer with no mixer");
 }
 
-static int run_layer(const struct ks_step *s, float *x, struct ks_error *err)
+static bool is_parallel(const struct ks_step *s)
 {
+    enum ks_order order = s->net->hparams->design.order;
+    return order == KS_ORDER_PARALLEL || (order == KS_ORDER_BY_NORM && !s->layer->ffn_norm);
+}
+
+/* x += mixer(norm(x)) + mlp(norm(x)), of one norm. */
+static int run_parallel(const struct ks_step *s, float *x, struct ks_error *err)
+{
+    const struct ks_net_layer *l = s->layer;
+    float *in = s->body->normed, *mixed = s->body->mixed;
+    enter(s, l->attn_norm, l->attn_norm_bias, x, s->n, in);
+    if (mix(s, in, mixed, err))
+        return -1;
+    ks_step_pack(s, x, s->body->widths.hidden * sizeof *x);
+    leave(s, l->post_attn_norm, mixed, x);
+    if (ks_block_mlp(s, in, in, err))
+        return -1;
+    leave(s, l->post_ffn_norm, in, x);
+    return 0;
+}
+
+/* x += mixer(norm(x)); x += mlp(norm(x)). */
+static int run_sequential(const struct ks_step *s, float *x, struct ks_error *err)
+{
+    const struct ks_net_layer *l = s->layer;
     float *y = s->body->normed;
-    enter(s, s->layer->attn_norm, x, s->n, y);
+    enter(s, l->attn_norm, l->attn_norm_bias, x, s->n, y);
     if (mix(s, y, y, err))
         return -1;
     ks_step_pack(s, x, s->body->widths.hidden * sizeof *x);
-    leave(s, s->layer->post_attn_norm, y, x);
-    enter(s, s->layer->ffn_norm, x, s->kept, y);
+    leave(s, l->post_attn_norm, y, x);
+    enter(s, l->ffn_norm, l->ffn_norm_bias, x, s->kept, y);
     if (ks_block_mlp(s, y, y, err))
         return -1;
-    leave(s, s->layer->post_ffn_norm, y, x);
-    unpack(s, x, s->body->widths.hidden * sizeof *x);
+    leave(s, l->post_ffn_norm, y, x);
     return 0;
 }
 
@@ -210,5 +239,8 @@ int ks_body_layer(struct ks_body *b, const struct ks_net *net, const struct ks_b
         .n = batch->starts[batch->n_sequences],
         .kept = b->kept[batch->n_sequences],
     };
-    return run_layer(&step, x, err);
+    if (is_parallel(&step) ? run_parallel(&step, x, err) : run_sequential(&step, x, err))
+        return -1;
+    unpack(&step, x, b->widths.hidden * sizeof *x);
+    return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
+#include "engine/kernels/math.h"
 #include "engine/model/arch/arch.h"
 #include "engine/model/object.h"
 #include "engine/quant/decode.h"
@@ -205,6 +206,15 @@ static int allocate(struct ks_net *net, size_t floats, struct ks_error *err)
     return 0;
 }
 
+/* What divides the model's own frequencies. */
+static const float *factors_of(const struct ks_net *net)
+{
+    if (net->rope_factors)
+        return net->rope_factors;
+    return net->positions > net->hparams->rope[0].original_context ? net->rope_long
+                                                                   : net->rope_short;
+}
+
 static int make_table(struct ks_net *net, uint32_t i, struct ks_error *err)
 {
     const struct ks_rope *rope = &net->hparams->rope[i];
@@ -218,8 +228,23 @@ static int make_table(struct ks_net *net, uint32_t i, struct ks_error *err)
     table->sine = ks_alloc_aligned(bytes, 1);
     if (!table->cosine || !table->sine)
         return ks_fail_memory(err, 2 * bytes, "the rope tables");
-    return ks_rope_tables(rope, i == 0 ? net->rope_factors : NULL, net->positions, table->cosine,
+    return ks_rope_tables(rope, i == 0 ? factors_of(net) : NULL, net->positions, table->cosine,
                           table->sine, err);
+}
+
+static int make_query_scale(struct ks_net *net, struct ks_error *err)
+{
+    const struct ks_hparams *h = net->hparams;
+    if (h->temperature_scale == 0)
+        return 0;
+    net->query_scale = ks_alloc_aligned(net->positions, sizeof *net->query_scale);
+    if (!net->query_scale)
+        return ks_fail_memory(err, net->positions * sizeof *net->query_scale, "query scales");
+    for (size_t p = 0; p < net->positions; p++) {
+        double whole = (double)(p / h->rope[0].original_context);
+        net->query_scale[p] = (float)(1 + (double)h->temperature_scale * ks_log(1 + whole));
+    }
+    return 0;
 }
 
 static int bind(struct binding *b, struct ks_error *err)
@@ -238,7 +263,7 @@ static int bind(struct binding *b, struct ks_error *err)
         if (make_table(net, i, err))
             return ks_fail_prefix(err, "%s", b->model->shown);
     }
-    return 0;
+    return make_query_scale(net, err);
 }
 
 int ks_net_bind(struct ks_net *net, const struct ks_model *m, const struct ks_matrix *tensors,
@@ -266,6 +291,7 @@ void ks_net_finish(struct ks_net *net)
 {
     free(net->layers);
     free(net->memory);
+    free(net->query_scale);
     for (size_t i = 0; i < KS_ROPES; i++) {
         free(net->rope[i].cosine);
         free(net->rope[i].sine);

@@ -159,13 +159,18 @@ static void give_up(struct ks_head_use *use)
 }
 
 void ks_head_choose(struct ks_head_use *use, enum ks_head_choice choice, const char *which,
-                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k)
+                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k,
+                    const char *obstacle)
 {
     struct ks_error err;
     *use = (struct ks_head_use){.gain = NAN, .warn = choice == KS_HEAD_VULKAN || which};
     if (choice == KS_HEAD_CPU) {
         use->warn = false;
         snprintf(use->note, sizeof use->note, "as asked");
+        return;
+    }
+    if (obstacle) {
+        snprintf(use->note, sizeof use->note, "%s", obstacle);
         return;
     }
     use->device = ks_device_open(which, head->rows, top_k, ks_cpu_isa(cpu), &err);

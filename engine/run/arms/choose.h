@@ -16,8 +16,10 @@ struct ks_head_use {
     bool warn;                /* the note answers somebody who asked for a device */
 };
 
-/* Never fails: what goes wrong is in the note. Takes up to a second where there is a device. */
+/* Never fails: what goes wrong is in the note. Takes up to a second where there is a device.
+ * obstacle: why no device can do these heads, or NULL. */
 void ks_head_choose(struct ks_head_use *use, enum ks_head_choice choice, const char *which,
-                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k);
+                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k,
+                    const char *obstacle);
 
 #endif

@@ -162,6 +162,42 @@ static void smollm3s_layers_without_rope_agree(void **state)
     check_sample("smollm3");
 }
 
+static void gemma2s_soft_caps_and_windows_agree(void **state)
+{
+    (void)state;
+    check_sample("gemma2");
+}
+
+static void gemma3s_pattern_of_windows_and_bases_agrees(void **state)
+{
+    (void)state;
+    check_sample("gemma3");
+}
+
+static void phi3s_fused_tensors_agree(void **state)
+{
+    (void)state;
+    check_sample("phi3");
+}
+
+static void olmo2s_norms_behind_the_blocks_agree(void **state)
+{
+    (void)state;
+    check_sample("olmo2");
+}
+
+static void granites_multipliers_agree(void **state)
+{
+    (void)state;
+    check_sample("granite");
+}
+
+static void mistral3s_query_scale_agrees(void **state)
+{
+    (void)state;
+    check_sample("mistral3");
+}
+
 /* 23 matrices in 21 types. */
 static void a_matrix_of_every_type_agrees(void **state)
 {
@@ -521,6 +557,12 @@ int main(void)
         cmocka_unit_test(qwen2s_biases_agree),
         cmocka_unit_test(qwen3s_norms_of_q_and_k_agree),
         cmocka_unit_test(smollm3s_layers_without_rope_agree),
+        cmocka_unit_test(gemma2s_soft_caps_and_windows_agree),
+        cmocka_unit_test(gemma3s_pattern_of_windows_and_bases_agrees),
+        cmocka_unit_test(phi3s_fused_tensors_agree),
+        cmocka_unit_test(olmo2s_norms_behind_the_blocks_agree),
+        cmocka_unit_test(granites_multipliers_agree),
+        cmocka_unit_test(mistral3s_query_scale_agrees),
         cmocka_unit_test(a_matrix_of_every_type_agrees),
         cmocka_unit_test(threads_do_not_move_a_bit),
         cmocka_unit_test(sequences_of_a_batch_do_not_see_each_other),

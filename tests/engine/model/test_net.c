@@ -111,11 +111,11 @@ static void a_replaced_tensor_is_checked_like_the_files(void **state)
     ks_model_unref(m);
 }
 
-/* Which stages of two nets of two layers differ, as bits: embedding, layer 0, layer 1, end. */
+/* Which stages of two nets differ, as bits: embedding, layer 0, layer 1, ..., end. */
 static unsigned differing(const struct ks_net *a, const struct ks_net *b)
 {
     unsigned bits = 0;
-    for (int stage = -1; stage <= 2; stage++) {
+    for (int stage = -1; stage <= (int)a->hparams->layers; stage++) {
         assert_int_equal(ks_net_stage_equal(a, b, stage), ks_net_stage_equal(b, a, stage));
         if (!ks_net_stage_equal(a, b, stage))
             bits |= 1u << (stage + 1);
@@ -156,6 +156,49 @@ static void stages_differ_where_a_tensor_does(void **state)
     }
     ks_net_finish(&a);
     ks_model_unref(m);
+}
+
+/* The stages that a tensor of a model belongs to, as `differing` tells them. */
+static unsigned stages_of(const char *tensor, uint32_t layers, bool tied)
+{
+    unsigned layer, all = (2u << layers) - 2, end = 2u << layers;
+    if (strcmp(tensor, "token_embd.weight") == 0)
+        return 1 | (tied ? end : 0);
+    if (strncmp(tensor, "rope_", 5) == 0)
+        return all;
+    return sscanf(tensor, "blk.%u.", &layer) == 1 ? 2u << layer : end;
+}
+
+static void a_change_of_any_tensor_shows_in_its_stage_alone(void **state)
+{
+    (void)state;
+    static const char *const samples[] = {
+        "gemma2", "gemma3", "granite", "llama-biases", "mistral3",         "olmo2",
+        "phi3",   "qwen2",  "qwen3",   "smollm3",      "llama-rope-llama3"};
+    float *other = malloc(1 << 20);
+    assert_non_null(other);
+    for (size_t i = 0; i < (1 << 20) / sizeof *other; i++)
+        other[i] = 1.0f + (float)(i % 7);
+    for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
+        struct ks_model *m = open_sample(samples[s]);
+        struct ks_net a = bind_own(m, 3);
+        for (size_t i = 0; i < ks_model_n_tensors(m); i++) {
+            const char *name = ks_model_tensor_name(m, i);
+            struct ks_matrix *tensors = copy_tensors(m);
+            tensors[i].data = (const uint8_t *)other;
+            struct ks_net b = bind(m, tensors, 3);
+            unsigned expected =
+                stages_of(name, a.hparams->layers, a.head.data == a.token_embd.data);
+            if (differing(&a, &b) != expected)
+                fail_msg("%s: %s: stages %x differ, not %x", samples[s], name, differing(&a, &b),
+                         expected);
+            ks_net_finish(&b);
+            free(tensors);
+        }
+        ks_net_finish(&a);
+        ks_model_unref(m);
+    }
+    free(other);
 }
 
 static void equal_bindings_are_equal_in_every_stage(void **state)
@@ -277,6 +320,7 @@ int main(void)
         cmocka_unit_test(vectors_of_other_types_are_decoded),
         cmocka_unit_test(a_replaced_tensor_is_checked_like_the_files),
         cmocka_unit_test(stages_differ_where_a_tensor_does),
+        cmocka_unit_test(a_change_of_any_tensor_shows_in_its_stage_alone),
         cmocka_unit_test(equal_bindings_are_equal_in_every_stage),
         cmocka_unit_test(a_change_of_type_is_a_difference_at_the_same_address),
         cmocka_unit_test(only_the_head_differs_where_a_tied_model_is_given_another),
