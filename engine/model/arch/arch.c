@@ -145,6 +145,20 @@ struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_
     return parts;
 }
 
+bool ks_arch_has_keys(const struct ks_arch *arch, enum ks_key_set set)
+{
+    switch (set) {
+    case KS_KEYS_ALL:
+        return true;
+    case KS_KEYS_RMS_NORM:
+        return arch->design.norm == KS_NORM_RMS;
+    case KS_KEYS_LAYER_NORM:
+        return arch->design.norm == KS_NORM_LAYER;
+    default:
+        return (arch->keys & BIT(set)) != 0;
+    }
+}
+
 void ks_arch_layers(const struct ks_arch *arch, struct ks_hparams *h)
 {
     for (uint32_t i = 0; i < h->layers; i++) {

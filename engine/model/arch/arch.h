@@ -135,6 +135,7 @@ struct ks_parts {
     uint64_t required, optional;
 };
 struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_traits *layer);
+bool ks_arch_has_keys(const struct ks_arch *arch, enum ks_key_set set);
 /* Fills h->layer[0..layers) from the architecture and what the file said: what differs from layer
  * to layer. */
 void ks_arch_layers(const struct ks_arch *arch, struct ks_hparams *h);
@@ -188,6 +189,8 @@ const char *ks_dim_name(enum ks_dim dim);
  * absent keys leave it as it is, but for those that every file has. */
 int ks_fields_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,
                    struct ks_hparams *h, struct ks_error *err);
+/* Whether ks_fields_read reads the key, without the architecture's name, for this one. */
+bool ks_fields_have(const struct ks_arch *arch, const char *key);
 /* The same of any architecture, passing over what is wrong. */
 void ks_fields_glance(const struct ks_gguf *g, struct ks_hparams *h);
 
@@ -200,6 +203,10 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
                     struct ks_error *err);
 /* What can be told of a model that ks_hparams_read refuses; 0 for what can't. */
 void ks_hparams_glance(const struct ks_gguf *g, struct ks_hparams *out);
+
+/* Refuses keys under the architecture's name that nothing here knows. */
+int ks_keys_check(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,
+                  struct ks_error *err);
 
 /* Sets which layers have a window, and their rope, from the metadata and the architecture. */
 int ks_windows_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,

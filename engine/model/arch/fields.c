@@ -180,18 +180,13 @@ static int read_field(const struct reader *r, const struct field *f, struct ks_e
     return found < 0 ? -1 : 0;
 }
 
-static bool has_field(const struct ks_arch *arch, const struct field *f)
+bool ks_fields_have(const struct ks_arch *arch, const char *key)
 {
-    switch (f->key_set) {
-    case KS_KEYS_ALL:
-        return true;
-    case KS_KEYS_RMS_NORM:
-        return arch->design.norm == KS_NORM_RMS;
-    case KS_KEYS_LAYER_NORM:
-        return arch->design.norm == KS_NORM_LAYER;
-    default:
-        return (arch->keys & KS_PART_BIT(f->key_set)) != 0;
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        if (strcmp(fields[i].key, key) == 0 && ks_arch_has_keys(arch, fields[i].key_set))
+            return true;
     }
+    return false;
 }
 
 int ks_fields_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,
@@ -199,7 +194,7 @@ int ks_fields_read(const struct ks_gguf *g, const char *file, const struct ks_ar
 {
     const struct reader r = {.gguf = g, .file = file, .h = h};
     for (size_t i = 0; i < N_FIELDS; i++) {
-        if (has_field(arch, &fields[i]) && read_field(&r, &fields[i], err))
+        if (ks_arch_has_keys(arch, fields[i].key_set) && read_field(&r, &fields[i], err))
             return -1;
     }
     return 0;

@@ -224,6 +224,8 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
     if (ks_windows_read(g, file, arch, &h, err))
         return -1;
     set_scales(arch, &h);
+    if (ks_keys_check(g, file, arch, err))
+        return -1;
     *out = h;
     return 0;
 }

@@ -92,6 +92,16 @@ static const struct refusal refusals[] = {
     {KS_BAD_INPUT, {F32("llama.rope.scaling.factor", -4)}, {"llama.rope.scaling.factor is -4"}},
     {KS_BAD_INPUT, {F32("llama.rope.scaling.factor", NAN)}, {"llama.rope.scaling.factor is nan"}},
 
+    /* options of other architectures, and of none */
+    {KS_UNSUPPORTED,
+     {U32("llama.attention.sliding_window", 16)},
+     {"key llama.attention.sliding_window", "architecture llama"}},
+    {KS_UNSUPPORTED, {F32("llama.residual_scale", 0.5f)}, {"key llama.residual_scale"}},
+    {KS_UNSUPPORTED, {STRING("llama.attention.kind", "new")}, {"key llama.attention.kind"}},
+    {KS_UNSUPPORTED,
+     {F32("llama.attention.layer_norm_epsilon", 1e-5f)},
+     {"key llama.attention.layer_norm_epsilon"}},
+
     /* numbers that do not go together */
     {KS_BAD_INPUT,
      {U32("llama.attention.head_count_kv", 3)},
@@ -184,6 +194,8 @@ static void other_numbers_that_files_hold_are_accepted(void **state)
         {U32("llama.expert_count", 0)},
         {F32("llama.attention.layer_norm_rms_epsilon", 0)},
         {U32("llama.rope.dimension_count", 8)},
+        {U32("llama.attention.sliding_window", 0), F32("llama.attention.clamp_kqv", 0)},
+        {STRING("llama.tensor_data_layout", "Meta AI original pth"), U32("other.option", 1)},
     };
     for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
         struct edit edits[4] = {accepted[i][0], accepted[i][1], accepted[i][2], {EDIT_END}};
