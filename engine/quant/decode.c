@@ -46,12 +46,6 @@ static void f32_row(const uint8_t *src, float *dst, size_t n)
     memcpy(dst, src, n * sizeof *dst);
 }
 
-static void f16_row(const uint8_t *src, float *dst, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        dst[i] = half_at(src + 2 * i);
-}
-
 static void bf16_row(const uint8_t *src, float *dst, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -177,7 +171,7 @@ static ks_row_decoder *decoder_of(enum ks_type type)
     case KS_F32:
         return f32_row;
     case KS_F16:
-        return f16_row;
+        return ks_f16_to_f32_row;
     case KS_BF16:
         return bf16_row;
     case KS_Q4_0:

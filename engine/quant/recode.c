@@ -11,7 +11,7 @@
 /* A piece has about this many elements: enough to keep a thread busy, few enough for their f32 to
  * stay in cache. */
 #define PIECE_ELEMENTS 65536
-#define F16_BEYOND     65520.0 /* from here on a half rounds to infinity */
+#define F16_BEYOND     65520.0f /* from here on a half rounds to infinity */
 
 struct recoding {
     const struct ks_matrix *source;
@@ -24,7 +24,7 @@ struct recoding {
 
 static bool fits(enum ks_type type, float weight)
 {
-    return isfinite(weight) && (type != KS_F16 || fabs((double)weight) < F16_BEYOND);
+    return fabsf(weight) < (type == KS_F16 ? F16_BEYOND : INFINITY); /* so is no NaN */
 }
 
 static void note_bad_row(struct recoding *r, size_t row)
@@ -42,10 +42,10 @@ static void decode_row(const struct recoding *r, size_t row, float *out)
 
 static bool row_fits(enum ks_type type, const float *row, size_t cols)
 {
-    bool all = true;
+    unsigned bad = 0; /* a sum, which is quicker than leaving early */
     for (size_t c = 0; c < cols; c++)
-        all &= fits(type, row[c]);
-    return all;
+        bad += !fits(type, row[c]);
+    return bad == 0;
 }
 
 static void recode_piece(void *ctx, size_t piece, int worker)

@@ -32,8 +32,7 @@ static void encode_f32(const float *x, size_t cols, const float *importance, uin
 static void encode_f16(const float *x, size_t cols, const float *importance, uint8_t *out)
 {
     (void)importance;
-    for (size_t i = 0; i < cols; i++)
-        out = put_half(out, x[i]);
+    ks_f32_to_f16_row(x, out, cols);
 }
 
 static void encode_bf16(const float *x, size_t cols, const float *importance, uint8_t *out)

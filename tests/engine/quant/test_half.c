@@ -141,6 +141,27 @@ static void what_is_too_small_for_a_half_is_zero(void **state)
     }
 }
 
+static void a_row_is_its_halves_one_by_one(void **state)
+{
+    (void)state;
+    enum { MOST = 67 };
+    uint8_t bytes[2 * MOST + 1], back[2 * MOST];
+    float row[MOST];
+    uint32_t random = 1;
+    for (size_t n = 0; n <= MOST; n++) {
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+        ks_f16_to_f32_row(bytes + 1, row, n); /* at any address */
+        ks_f32_to_f16_row(row, back, n);
+        for (size_t i = 0; i < n; i++) {
+            uint16_t half = (uint16_t)(bytes[1 + 2 * i] | bytes[2 + 2 * i] << 8);
+            uint16_t narrowed = (uint16_t)(back[2 * i] | back[2 * i + 1] << 8);
+            assert_int_equal(bits_of(row[i]), bits_of(ks_f16_to_f32(half)));
+            assert_int_equal(narrowed, ks_f32_to_f16(row[i]));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +172,7 @@ int main(void)
         cmocka_unit_test(nan_stays_nan_and_keeps_its_sign),
         cmocka_unit_test(what_is_too_small_for_a_half_is_zero),
         cmocka_unit_test(halves_are_nearest_with_ties_to_even),
+        cmocka_unit_test(a_row_is_its_halves_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
