@@ -153,6 +153,18 @@ static int make_hidden(struct measure *m, struct ks_error *err)
     return 0;
 }
 
+static void tell_sharing(const struct measure *m)
+{
+    size_t layers = ks_tree_layers(m->tree), unshared = ks_tree_layers_unshared(m->tree);
+    size_t heads = ks_tree_leaves(m->tree);
+    if (layers < unshared || heads < m->n_nets)
+        ks_board_note(m->run->board, KS_LOG_INFO,
+                      "arms that agree share %.0f %% of the layers' work: %zu layers a window "
+                      "instead of %zu, %zu heads instead of %zu",
+                      100 - 100 * (double)layers / (double)unshared, layers, unshared, heads,
+                      m->n_nets);
+}
+
 static int grow_tree(struct measure *m, struct ks_error *err)
 {
     drop_tree(m);
@@ -165,14 +177,10 @@ static int grow_tree(struct measure *m, struct ks_error *err)
         m->net_arms[m->n_nets] = m->arms[i];
         m->n_nets++;
     }
-    m->tree = ks_tree_create(m->nets, m->n_nets, m->max_rows, err);
+    m->tree = ks_tree_create(m->nets, m->n_nets, m->max_rows, m->run->residual_bytes, err);
     if (!m->tree)
         return -1;
-    size_t layers = ks_tree_layers(m->tree), unshared = ks_tree_layers_unshared(m->tree);
-    if (layers < unshared)
-        ks_board_note(m->run->board, KS_LOG_INFO,
-                      "%zu layers a window are computed, %zu are shared by arms that agree", layers,
-                      unshared - layers);
+    tell_sharing(m);
     return make_hidden(m, err);
 }
 

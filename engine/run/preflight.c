@@ -12,7 +12,10 @@
 #define MIN_BATCH     ((size_t)1024)
 #define MAX_BATCH     ((size_t)8192)
 #define ROWS_A_THREAD 512
-#define HIDDEN_BUDGET ((uint64_t)256 << 20)
+/* What a batch may take: its rows are cut down to it, but not below one window. */
+#define BATCH_BYTES ((uint64_t)384 << 20)
+/* Of that, what the tree of arms may keep of residuals; beyond it computes them again. */
+#define RESIDUAL_BYTES ((uint64_t)128 << 20)
 
 static size_t longest_window(const struct ks_run *run)
 {
@@ -23,28 +26,43 @@ static size_t longest_window(const struct ks_run *run)
     return longest;
 }
 
-/* What each row of a batch costs beside the bodies: residual and head input of every lane, and the
- * results. */
-static uint64_t row_bytes(const struct ks_run *run)
+static uint64_t hidden_bytes(const struct ks_run *run, size_t lane)
 {
-    uint64_t bytes = sizeof(struct ks_ref_row);
-    for (size_t i = 0; i < run->n_lanes; i++)
-        bytes += 2 * (uint64_t)ks_model_info(run->lanes[i].arm.model)->hidden * sizeof(float) +
-                 sizeof(struct ks_arm_row);
-    return bytes;
+    return (uint64_t)ks_model_info(run->lanes[lane].arm.model)->hidden * sizeof(float);
 }
 
-static uint64_t body_bytes(const struct ks_run *run, size_t rows)
+/* What a row costs in the scratch of the forward pass, products' copies of their inputs included.
+ */
+static uint64_t body_row_bytes(const struct ks_run *run)
 {
-    uint64_t bytes = 0;
+    const size_t many = 1024;
+    uint64_t bytes = 0, widest = 0;
     for (size_t i = 0; i < run->n_lanes; i++) {
+        const struct ks_model *m = run->lanes[i].arm.model;
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
-            seen = run->lanes[j].arm.model == run->lanes[i].arm.model;
+            seen = run->lanes[j].arm.model == m;
         if (!seen)
-            bytes += ks_body_bytes(ks_model_hparams(run->lanes[i].arm.model), rows);
+            bytes += ks_body_bytes(ks_model_hparams(m), many) / many;
+        if (ks_model_info(m)->ffn > widest)
+            widest = ks_model_info(m)->ffn;
     }
-    return bytes;
+    return bytes + widest * sizeof(float);
+}
+
+/* What a row of a batch costs in all: results, the head's input of every lane, scratch; and the
+ * residuals that the tree may need, of which it keeps no more than the budget. */
+static uint64_t row_bytes(const struct ks_run *run)
+{
+    uint64_t bytes = sizeof(struct ks_ref_row) + body_row_bytes(run), widest = 0;
+    for (size_t i = 0; i < run->n_lanes; i++) {
+        uint64_t hidden = hidden_bytes(run, i);
+        bytes += hidden + sizeof(struct ks_arm_row);
+        widest = hidden > widest ? hidden : widest;
+    }
+    uint64_t kept = RESIDUAL_BYTES / (widest * MIN_BATCH), most;
+    most = ks_tree_most_residuals(run->n_lanes);
+    return bytes + widest * (kept < 1 ? 1 : kept < most ? kept : most);
 }
 
 /* Whether an earlier lane makes the same tensor in the same type: then it exists once. */
@@ -90,8 +108,8 @@ static size_t good_batch(const struct ks_run *run)
 int ks_run_preflight(struct ks_run *run, struct ks_error *err)
 {
     size_t longest = longest_window(run), good = good_batch(run);
-    uint64_t per_row = row_bytes(run);
-    uint64_t rows = HIDDEN_BUDGET / per_row;
+    uint64_t per_row = row_bytes(run), rows = BATCH_BYTES / per_row;
+    run->residual_bytes = RESIDUAL_BYTES;
     run->max_rows = rows > good ? good : (size_t)rows;
     if (run->max_rows < longest)
         run->max_rows = longest;
@@ -100,18 +118,19 @@ int ks_run_preflight(struct ks_run *run, struct ks_error *err)
     uint64_t available = ks_machine_memory_available();
     if (available == 0)
         return 0; /* nobody tells: try */
-    while (run->max_rows > longest &&
-           fixed + body_bytes(run, run->max_rows) + per_row * run->max_rows > available)
+    size_t wanted = run->max_rows;
+    while (run->max_rows > longest && fixed + per_row * run->max_rows > available)
         run->max_rows = run->max_rows / 2 > longest ? run->max_rows / 2 : longest;
-    uint64_t need = fixed + body_bytes(run, run->max_rows) + per_row * run->max_rows;
+    uint64_t need = fixed + per_row * run->max_rows;
     if (need > available)
         return ks_fail(err, KS_BAD_INPUT,
                        "this run needs about %.2f GB of memory (%.2f GB of it quantized tensors) "
                        "and %.2f GB are available: take fewer arms at once, or a smaller window",
                        (double)need / 1e9, (double)tensor_bytes(run) / 1e9,
                        (double)available / 1e9);
-    if (run->max_rows < good && rows >= good)
+    if (run->max_rows < wanted)
         ks_board_note(run->board, KS_LOG_WARNING,
-                      "memory is short: batches of %zu tokens instead of %zu", run->max_rows, good);
+                      "memory is short: batches of %zu tokens instead of %zu", run->max_rows,
+                      wanted);
     return 0;
 }

@@ -59,7 +59,8 @@ struct ks_run {
     size_t *order; /* (n_documents): the run's document i is corpus.documents[order[i]] */
     struct ks_window *windows;
     size_t n_windows;
-    size_t max_rows; /* of a batch */
+    size_t max_rows;         /* of a batch */
+    uint64_t residual_bytes; /* that the tree of arms may keep */
 
     enum ks_run_state state;
     struct ks_error failure;
@@ -82,7 +83,8 @@ size_t ks_run_positions(const struct ks_run *run);
 int ks_run_check(struct ks_run *run, struct ks_error *err);
 int ks_run_prepare(struct ks_run *run, struct ks_error *err);
 
-/* preflight.c. Chooses max_rows; refuses what memory cannot hold. After corpora, before arms. */
+/* preflight.c. Chooses max_rows and residual_bytes; refuses what memory cannot hold. After corpora,
+ * before arms. */
 int ks_run_preflight(struct ks_run *run, struct ks_error *err);
 
 /* board/facts.c. After the corpora are read and the arms built. */

@@ -1,32 +1,12 @@
 /*
- * The tree is built once for a set of nets. A node owns the stages that all its nets share and
- * where they run in place on the node's residual; children start from copies of it, but for the
- * last child, which takes the residual over. So the number of residuals alive is the depth of the
- * tree.
+ * The tree is built once for a set of nets. A node owns the stages that all its nets share. Of its
+ * children the one that needs the most residuals is the last (see walk.c), so that as few as can be
+ * are alive at once: two for a sweep over the layers, and never more than one for each doubling of
+ * the leaves.
  */
-#include "engine/run/arms/tree.h"
-
 #include <stdlib.h>
 
-struct node {
-    size_t net;            /* stands for all nets of the node */
-    int first, end;        /* stages first..end-1 run here; -1 is the embedding */
-    struct node *children; /* (n_children); none: a leaf */
-    size_t n_children;
-    size_t leaf; /* of a leaf */
-};
-
-struct ks_tree {
-    struct ks_tree_net *nets;
-    size_t n_nets;
-    size_t *leaf_of;  /* (n_nets) */
-    size_t *leaf_net; /* (n_leaves) */
-    size_t n_leaves;
-    struct node root;
-    size_t max_rows, max_hidden;
-    size_t depth;
-    float **residual; /* (depth) of (max_rows, max_hidden) */
-};
+#include "engine/run/arms/tree_private.h"
 
 static int n_layers(const struct ks_tree *t, size_t net)
 {
@@ -41,7 +21,7 @@ static bool all_equal(const struct ks_tree *t, const size_t *nets, size_t n, int
     return true;
 }
 
-static void make_leaf(struct ks_tree *t, struct node *node, const size_t *nets, size_t n)
+static void make_leaf(struct ks_tree *t, struct ks_tree_node *node, const size_t *nets, size_t n)
 {
     node->leaf = t->n_leaves++;
     t->leaf_net[node->leaf] = nets[0];
@@ -49,11 +29,11 @@ static void make_leaf(struct ks_tree *t, struct node *node, const size_t *nets, 
         t->leaf_of[nets[i]] = node->leaf;
 }
 
-static int build(struct ks_tree *t, struct node *node, size_t *nets, size_t n, int stage,
+static int build(struct ks_tree *t, struct ks_tree_node *node, size_t *nets, size_t n, int stage,
                  size_t depth, struct ks_error *err);
 
 /* Splits nets into groups that agree at `stage`, a child each, in order of their first net. */
-static int split(struct ks_tree *t, struct node *node, size_t *nets, size_t n, int stage,
+static int split(struct ks_tree *t, struct ks_tree_node *node, size_t *nets, size_t n, int stage,
                  size_t depth, struct ks_error *err)
 {
     node->children = calloc(n, sizeof *node->children);
@@ -69,7 +49,7 @@ static int split(struct ks_tree *t, struct node *node, size_t *nets, size_t n, i
                 nets[j] = nets[j - 1];
             nets[end++] = moved;
         }
-        struct node *child = &node->children[node->n_children++];
+        struct ks_tree_node *child = &node->children[node->n_children++];
         if (build(t, child, nets + start, end - start, stage, depth + 1, err))
             return -1;
         start = end;
@@ -77,7 +57,24 @@ static int split(struct ks_tree *t, struct node *node, size_t *nets, size_t n, i
     return 0;
 }
 
-static int build(struct ks_tree *t, struct node *node, size_t *nets, size_t n, int stage,
+/* Moves the child that needs the most to the end, and sums up. A residual that is not there yet,
+ * before the embedding, needs no copy. */
+static void order_children(struct ks_tree_node *node)
+{
+    size_t end = node->n_children - 1, most = 0, copy = node->end >= 0 ? 1 : 0;
+    for (size_t i = 1; i <= end; i++)
+        if (node->children[i].need > node->children[most].need)
+            most = i;
+    struct ks_tree_node last = node->children[most];
+    node->children[most] = node->children[end];
+    node->children[end] = last;
+    node->need = last.need > 0 ? last.need : 1;
+    for (size_t i = 0; i < end; i++)
+        if (node->children[i].need > 0 && node->children[i].need + copy > node->need)
+            node->need = node->children[i].need + copy;
+}
+
+static int build(struct ks_tree *t, struct ks_tree_node *node, size_t *nets, size_t n, int stage,
                  size_t depth, struct ks_error *err)
 {
     int layers = n_layers(t, nets[0]);
@@ -90,37 +87,57 @@ static int build(struct ks_tree *t, struct node *node, size_t *nets, size_t n, i
     node->end = stage < layers ? stage : layers;
     if (stage > layers) {
         make_leaf(t, node, nets, n);
+        node->need = node->first < node->end ? 1 : 0;
         return 0;
     }
-    return split(t, node, nets, n, stage, depth, err);
+    if (split(t, node, nets, n, stage, depth, err))
+        return -1;
+    order_children(node);
+    return 0;
 }
 
-static void node_finish(struct node *node)
+static void node_finish(struct ks_tree_node *node)
 {
     for (size_t i = 0; i < node->n_children; i++)
         node_finish(&node->children[i]);
     free(node->children);
 }
 
-static int make_residuals(struct ks_tree *t, struct ks_error *err)
+size_t ks_tree_most_residuals(size_t leaves)
+{
+    size_t n = 1;
+    for (; leaves > 1; leaves /= 2)
+        n++;
+    return n;
+}
+
+static uint64_t residual_bytes(const struct ks_tree *t)
+{
+    return (uint64_t)t->max_rows * t->max_hidden * sizeof(float);
+}
+
+static int make_residuals(struct ks_tree *t, uint64_t budget, struct ks_error *err)
 {
     for (size_t i = 0; i < t->n_nets; i++)
         if (t->nets[i].net->hparams->hidden > t->max_hidden)
             t->max_hidden = t->nets[i].net->hparams->hidden;
-    t->residual = calloc(t->depth, sizeof *t->residual);
-    if (!t->residual)
-        return ks_fail_memory(err, t->depth * sizeof *t->residual, "the tree of arms");
-    for (size_t i = 0; i < t->depth; i++) {
-        t->residual[i] = ks_alloc_aligned(t->max_rows * t->max_hidden, sizeof(float));
-        if (!t->residual[i])
-            return ks_fail_memory(err, t->max_rows * t->max_hidden * sizeof(float),
-                                  "the residuals of the arms");
+    uint64_t fit = budget / residual_bytes(t);
+    size_t n = fit < 1 ? 1 : fit < t->root.need ? (size_t)fit : t->root.need;
+    t->frames = calloc(t->depth, sizeof *t->frames);
+    t->residuals = calloc(n, sizeof *t->residuals);
+    if (!t->frames || !t->residuals)
+        return ks_fail_memory(err, t->depth * sizeof *t->frames, "the tree of arms");
+    for (; t->n_residuals < n; t->n_residuals++) {
+        float *x = ks_alloc_aligned(t->max_rows * t->max_hidden, sizeof *x);
+        if (!x)
+            return ks_fail_memory(err, residual_bytes(t), "the residuals of the arms");
+        t->residuals[t->n_residuals] = x;
     }
     return 0;
 }
 
 struct ks_tree *ks_tree_create(const struct ks_tree_net *nets, size_t n, size_t max_rows,
-                               struct ks_error *err)
+                               uint64_t budget, struct ks_error *err)
 {
     struct ks_tree *t = calloc(1, sizeof *t);
     size_t *order = calloc(n, sizeof *order);
@@ -138,7 +155,7 @@ struct ks_tree *ks_tree_create(const struct ks_tree_net *nets, size_t n, size_t 
     t->max_rows = max_rows;
     for (size_t i = 0; i < n; i++)
         order[i] = i;
-    if (build(t, &t->root, order, n, -1, 1, err) || make_residuals(t, err))
+    if (build(t, &t->root, order, n, -1, 1, err) || make_residuals(t, budget, err))
         goto fail;
     free(order);
     return t;
@@ -153,9 +170,10 @@ void ks_tree_destroy(struct ks_tree *t)
     if (!t)
         return;
     node_finish(&t->root);
-    for (size_t i = 0; t->residual && i < t->depth; i++)
-        free(t->residual[i]);
-    free(t->residual);
+    for (size_t i = 0; i < t->n_residuals; i++)
+        free(t->residuals[i]);
+    free(t->residuals);
+    free(t->frames);
     free(t->nets);
     free(t->leaf_of);
     free(t->leaf_net);
@@ -177,21 +195,6 @@ size_t ks_tree_leaf_net(const struct ks_tree *t, size_t leaf)
     return t->leaf_net[leaf];
 }
 
-static size_t count_layers(const struct node *node)
-{
-    size_t n = 0;
-    for (int stage = node->first; stage < node->end; stage++)
-        n += stage >= 0;
-    for (size_t i = 0; i < node->n_children; i++)
-        n += count_layers(&node->children[i]);
-    return n;
-}
-
-size_t ks_tree_layers(const struct ks_tree *t)
-{
-    return count_layers(&t->root);
-}
-
 size_t ks_tree_layers_unshared(const struct ks_tree *t)
 {
     size_t n = 0;
@@ -210,7 +213,7 @@ static double layer_flops(const struct ks_net *net, int layer, const struct ks_b
     return flops;
 }
 
-static double node_flops(const struct ks_tree *t, const struct node *node,
+static double node_flops(const struct ks_tree *t, const struct ks_tree_node *node,
                          const struct ks_batch *batch)
 {
     const struct ks_net *net = t->nets[node->net].net;
@@ -225,63 +228,4 @@ static double node_flops(const struct ks_tree *t, const struct node *node,
 double ks_tree_flops(const struct ks_tree *t, const struct ks_batch *batch)
 {
     return node_flops(t, &t->root, batch);
-}
-
-struct walk {
-    struct ks_tree *t;
-    const struct ks_batch *batch;
-    const struct ks_tree_rows *scored;
-    float *const *hidden;
-    struct ks_error *err;
-};
-
-static int run_stages(const struct walk *w, const struct node *node, float *x)
-{
-    const struct ks_tree_net *n = &w->t->nets[node->net];
-    for (int stage = node->first; stage < node->end; stage++) {
-        int failed = stage < 0 ? ks_body_embed(n->body, n->net, w->batch, x, w->err)
-                               : ks_body_layer(n->body, n->net, w->batch, (size_t)stage, x, w->err);
-        if (failed)
-            return -1;
-    }
-    return 0;
-}
-
-/* The scored rows alone go through the final norm: nothing else reaches the head. */
-static int finish_leaf(const struct walk *w, const struct node *node, const float *x)
-{
-    const struct ks_tree_net *n = &w->t->nets[node->net];
-    size_t dim = n->net->hparams->hidden;
-    float *out = w->hidden[node->leaf];
-    for (size_t i = 0; i < w->scored->n; i++)
-        memcpy(out + i * dim, x + w->scored->rows[i] * dim, dim * sizeof *x);
-    return ks_body_norm(n->body, n->net, out, w->scored->n, out, w->err);
-}
-
-static int walk_node(const struct walk *w, const struct node *node, size_t depth, float *x)
-{
-    if (run_stages(w, node, x))
-        return -1;
-    if (node->n_children == 0)
-        return finish_leaf(w, node, x);
-    size_t values =
-        w->batch->starts[w->batch->n_sequences] * w->t->nets[node->net].net->hparams->hidden;
-    for (size_t i = 0; i < node->n_children; i++) {
-        float *own = x;
-        if (i + 1 < node->n_children) {
-            own = w->t->residual[depth];
-            if (node->end >= 0)
-                memcpy(own, x, values * sizeof *x);
-        }
-        if (walk_node(w, &node->children[i], depth + 1, own))
-            return -1;
-    }
-    return 0;
-}
-
-int ks_tree_run(struct ks_tree *t, const struct ks_batch *batch, const struct ks_tree_rows *scored,
-                float *const *hidden, struct ks_error *err)
-{
-    struct walk w = {.t = t, .batch = batch, .scored = scored, .hidden = hidden, .err = err};
-    return walk_node(&w, &t->root, 1, t->residual[0]);
 }

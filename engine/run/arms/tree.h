@@ -21,9 +21,12 @@ struct ks_tree_net {
     struct ks_body *body;
 };
 
-/* nets[n], n >= 1. max_rows: of a batch. */
+/* nets[n], n >= 1. max_rows: of a batch. budget: bytes that residuals may take; one is always
+ * there, and what does not fit is computed more than once. */
 struct ks_tree *ks_tree_create(const struct ks_tree_net *nets, size_t n, size_t max_rows,
-                               struct ks_error *err);
+                               uint64_t budget, struct ks_error *err);
+/* The most residuals that a tree of so many leaves makes use of. */
+size_t ks_tree_most_residuals(size_t leaves);
 void ks_tree_destroy(struct ks_tree *t); /* accepts NULL */
 
 size_t ks_tree_leaves(const struct ks_tree *t);
@@ -32,8 +35,9 @@ size_t ks_tree_leaf(const struct ks_tree *t, size_t net);
 /* A net of the leaf, whose head makes its logits. */
 size_t ks_tree_leaf_net(const struct ks_tree *t, size_t leaf);
 
-/* Layers computed for a batch, and what it would be without sharing; for the log. */
-size_t ks_tree_layers(const struct ks_tree *t);
+/* Layers computed for a batch, those computed more than once included, and what it would be without
+ * sharing; for the log. */
+size_t ks_tree_layers(struct ks_tree *t);
 size_t ks_tree_layers_unshared(const struct ks_tree *t);
 /* Useful FLOPs of the bodies for a batch: 2 a weight and row, and attention. */
 double ks_tree_flops(const struct ks_tree *t, const struct ks_batch *batch);

@@ -70,6 +70,32 @@ static void company_never_moves_a_bit(void **state)
     ks_snapshot_release(alone);
 }
 
+static bool log_has(const struct ks_snapshot *s, const char *words)
+{
+    for (size_t i = 0; i < s->n_log; i++)
+        if (strstr(s->log[i].text, words))
+            return true;
+    return false;
+}
+
+/* Of two layers the reference, "same" and "head" have both in common with each other, and "layer"
+ * the first: 2 and 1 and the 2 of "all". */
+static void the_log_tells_how_much_arms_share(void **state)
+{
+    (void)state;
+    struct ks_plan *plan = make_plan(2, 64);
+    add_usual_arms(plan);
+    const struct ks_snapshot *s = run_to_end(plan);
+    assert_true(log_has(s, "share 50 % of the layers' work: 5 layers a window instead of 10, "
+                           "4 heads instead of 5"));
+    ks_snapshot_release(s);
+    plan = make_plan(2, 64);
+    add_arm(plan, "all", "attn_|ffn_(up|gate)", "Q8_0");
+    s = run_to_end(plan);
+    assert_false(log_has(s, "share"));
+    ks_snapshot_release(s);
+}
+
 static void an_arm_without_a_change_is_exactly_zero(void **state)
 {
     (void)state;
@@ -269,6 +295,7 @@ int main(void)
         cmocka_unit_test(threads_never_move_a_bit),
         cmocka_unit_test(the_isa_never_moves_a_bit),
         cmocka_unit_test(company_never_moves_a_bit),
+        cmocka_unit_test(the_log_tells_how_much_arms_share),
         cmocka_unit_test(an_arm_without_a_change_is_exactly_zero),
         cmocka_unit_test(counts_are_the_corpus_tokens_minus_one_a_document),
         cmocka_unit_test(what_the_assistant_says_can_be_scored_alone),

@@ -1,5 +1,5 @@
-/* The tree against each net run alone: the same bits, and as few layers as there are different
- * ones. */
+/* The tree against each net run alone: the same bits, whatever residuals may take, and as few
+ * layers as there are different ones. */
 #include "tests/testing.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ struct fixture {
     struct ks_body *body;
     struct ks_net nets[6];
     struct ks_matrix *tensors[6];
-    float *changed[6];
+    float *changed[6][2];
     size_t n;
     int32_t ids[ROWS];
 };
@@ -24,12 +24,12 @@ static const size_t starts[WINDOWS + 1] = {0, 16, 17, ROWS};
 static const size_t scored_rows[] = {0, 3, 15, 16, 20, 47};
 #define N_SCORED (sizeof scored_rows / sizeof *scored_rows)
 
-static int set_up(void **state)
+static int set_up_model(void **state, const char *path)
 {
     struct ks_error err;
     struct fixture *f = calloc(1, sizeof *f);
     enum ks_isa isa;
-    f->model = ks_model_open(test_data("model/llama-untied.gguf"), NULL, NULL, &err);
+    f->model = ks_model_open(path, NULL, NULL, &err);
     if (!f->model || ks_isa_choose(&isa, &err))
         return -1;
     f->cpu = ks_cpu_create(2, isa, &err);
@@ -41,13 +41,24 @@ static int set_up(void **state)
     return f->body ? 0 : -1;
 }
 
+static int set_up(void **state)
+{
+    return set_up_model(state, test_data("model/llama-untied.gguf"));
+}
+
+static int set_up_deep(void **state) /* six layers */
+{
+    return set_up_model(state, test_data("../../scenarios/models/scope-6m.f16.gguf"));
+}
+
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < f->n; i++) {
         ks_net_finish(&f->nets[i]);
         free(f->tensors[i]);
-        free(f->changed[i]);
+        free(f->changed[i][0]);
+        free(f->changed[i][1]);
     }
     ks_body_destroy(f->body);
     ks_cpu_destroy(f->cpu);
@@ -56,16 +67,18 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A net whose tensor `name` is the model's times 1.5; NULL: the model itself. */
-static void add_net(struct fixture *f, const char *name)
+/* The tensors are the model's, but for those of the names (NULL: none), which are it times 1.5. */
+static void add_net_of(struct fixture *f, const char *const names[2])
 {
     struct ks_error err;
-    size_t n = ks_model_n_tensors(f->model);
+    size_t n = ks_model_n_tensors(f->model), found = 0;
     struct ks_matrix *t = calloc(n, sizeof *t);
     assert_non_null(t);
     for (size_t i = 0; i < n; i++) {
         t[i] = *ks_model_tensor(f->model, i);
-        if (!name || strcmp(ks_model_tensor_name(f->model, i), name) != 0)
+        const char *name = ks_model_tensor_name(f->model, i);
+        if (!(names[0] && strcmp(name, names[0]) == 0) &&
+            !(names[1] && strcmp(name, names[1]) == 0))
             continue;
         assert_int_equal(t[i].type, KS_F32);
         size_t values = t[i].rows * t[i].cols;
@@ -73,12 +86,17 @@ static void add_net(struct fixture *f, const char *name)
         for (size_t v = 0; v < values; v++)
             changed[v] = 1.5f * ((const float *)(const void *)t[i].data)[v];
         t[i].data = (const uint8_t *)changed;
-        f->changed[f->n] = changed;
+        f->changed[f->n][found++] = changed;
     }
-    assert_true(!name || f->changed[f->n]);
+    assert_int_equal(found, (names[0] != NULL) + (names[1] != NULL));
     f->tensors[f->n] = t;
     assert_int_equal(ks_net_bind(&f->nets[f->n], f->model, t, ROWS, &err), 0);
     f->n++;
+}
+
+static void add_net(struct fixture *f, const char *name)
+{
+    add_net_of(f, (const char *const[2]){name, NULL});
 }
 
 static void run_alone(struct fixture *f, size_t net, float *hidden)
@@ -96,8 +114,9 @@ static void run_alone(struct fixture *f, size_t net, float *hidden)
     free(x);
 }
 
-/* Runs the fixture's nets as a tree and compares each net's rows with its own run. */
-static void check_tree(struct fixture *f, size_t leaves, size_t layers)
+/* Runs the fixture's nets as a tree that may keep so many residuals and compares each net's rows
+ * with its own run. */
+static void check_tree_with(struct fixture *f, uint64_t residuals, size_t leaves, size_t layers)
 {
     struct ks_error err;
     struct ks_tree_net nets[6];
@@ -105,7 +124,8 @@ static void check_tree(struct fixture *f, size_t leaves, size_t layers)
     size_t values = N_SCORED * ks_model_hparams(f->model)->hidden;
     for (size_t i = 0; i < f->n; i++)
         nets[i] = (struct ks_tree_net){.net = &f->nets[i], .body = f->body};
-    struct ks_tree *t = ks_tree_create(nets, f->n, ROWS, &err);
+    uint64_t budget = residuals * ROWS * ks_model_hparams(f->model)->hidden * sizeof(float);
+    struct ks_tree *t = ks_tree_create(nets, f->n, ROWS, budget, &err);
     assert_non_null(t);
     assert_int_equal(ks_tree_leaves(t), leaves);
     assert_int_equal(ks_tree_layers(t), layers);
@@ -123,6 +143,11 @@ static void check_tree(struct fixture *f, size_t leaves, size_t layers)
     for (size_t i = 0; i < leaves; i++)
         free(hidden[i]);
     ks_tree_destroy(t);
+}
+
+static void check_tree(struct fixture *f, size_t leaves, size_t layers)
+{
+    check_tree_with(f, ks_tree_most_residuals(leaves), leaves, layers);
 }
 
 static void an_unchanged_arm_costs_nothing(void **state)
@@ -169,6 +194,36 @@ static void arms_branch_anywhere(void **state)
     check_tree(f, 5, layers + (layers + 1) + layers);
 }
 
+/* The longer branch goes last, on its parent's residual: one copy is enough at any depth. */
+static void a_sweep_over_the_layers_needs_two_residuals(void **state)
+{
+    struct fixture *f = *state;
+    char name[64];
+    add_net(f, NULL);
+    for (int layer = 1; layer < 6; layer++) {
+        snprintf(name, sizeof name, "blk.%d.ffn_norm.weight", layer);
+        add_net(f, name);
+    }
+    check_tree_with(f, 2, 6, 6 + 5 + 4 + 3 + 2 + 1);
+}
+
+static void what_the_budget_does_not_hold_is_computed_again(void **state)
+{
+    struct fixture *f = *state;
+    add_net(f, NULL);
+    add_net(f, "blk.1.attn_norm.weight");
+    add_net(f, "blk.4.attn_norm.weight");
+    add_net_of(f, (const char *const[2]){"blk.1.attn_norm.weight", "blk.3.attn_norm.weight"});
+    add_net(f, "blk.2.attn_norm.weight");
+    add_net(f, "output_norm.weight");
+    /* 0; 1; 2 3; 4 5 twice; 2..5 of the arm at 2; 1 2 of the two at 1; 3 4 5 of both */
+    check_tree_with(f, 9, 6, 1 + 1 + 2 + 2 * 2 + 4 + 2 + 2 * 3);
+    check_tree_with(f, 3, 6, 20);
+    check_tree_with(f, 2, 6, 20 + 2);
+    check_tree_with(f, 1, 6, 30);
+    check_tree_with(f, 0, 6, 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +232,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_arm_starts_at_the_layer_it_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(arms_branch_anywhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sweep_over_the_layers_needs_two_residuals, set_up_deep,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_the_budget_does_not_hold_is_computed_again,
+                                        set_up_deep, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
