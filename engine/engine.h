@@ -98,11 +98,12 @@ int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int thread
                                struct ks_error *err),
                     void *ctx, struct ks_error *err);
 
-/* Every preset and type name that arms accept, in the order of the help; NULL past the end. */
+/* Every preset, and every type that a tensor can be quantized to, in the order of the help; NULL
+ * past the end. */
 const char *ks_preset_name(size_t i);
 const char *ks_type_name(size_t i);
-/* The preset that a name in any case or a short form ("q4_k" is Q4_K_M) means, also one that arms
- * don't accept yet; NULL if there is none. */
+/* The preset that a name in any case or a short form ("q4_k" is Q4_K_M) means; NULL if there is
+ * none. */
 const char *ks_preset_named(const char *name);
 
 /* ------------------------------------------------------------------ plans */

@@ -111,8 +111,10 @@ static const struct {
     const char *name;
     int (*run)(struct bench *b, struct ks_error *err);
 } groups[] = {
-    {"limits", limits},      {"matmul", ks_bench_matmul}, {"attention", ks_bench_attention},
-    {"rows", ks_bench_rows}, {"ruler", ks_bench_ruler},   {"gpu", ks_bench_gpu},
+    {"limits", limits},          {"types", ks_bench_types},
+    {"matmul", ks_bench_matmul}, {"attention", ks_bench_attention},
+    {"rows", ks_bench_rows},     {"ruler", ks_bench_ruler},
+    {"gpu", ks_bench_gpu},
 };
 
 #define N_GROUPS (sizeof groups / sizeof groups[0])

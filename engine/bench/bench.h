@@ -27,6 +27,11 @@ float *ks_bench_floats(size_t n, struct ks_error *err);
 void ks_bench_line(const struct bench *b, const char *group, const char *name, double value,
                    const char *unit, double limit, const char *limit_name);
 
+/* dst = the rows as that type, every column as important as the others. */
+int ks_bench_encode(enum ks_type type, const float *src, size_t rows, size_t cols, uint8_t *dst,
+                    struct ks_error *err);
+
+int ks_bench_types(struct bench *b, struct ks_error *err);
 int ks_bench_matmul(struct bench *b, struct ks_error *err);
 int ks_bench_attention(struct bench *b, struct ks_error *err);
 int ks_bench_rows(struct bench *b, struct ks_error *err);

@@ -14,7 +14,6 @@
 #include "engine/base/clock.h"
 #include "engine/bench/bench.h"
 #include "engine/head/head.h"
-#include "engine/quant/encode/encode.h"
 
 #define WARM_UP_NS  200000000
 #define ROUNDS      20
@@ -89,10 +88,14 @@ static int make_matrix(struct ks_matrix *m, enum ks_type type, size_t rows, size
         free(data);
         return ks_fail_memory(err, rows * row_bytes, "the benchmark's matrix");
     }
-    ks_encode_rows(type, noise, DIFFERENT, cols, NULL, data);
+    int failed = ks_bench_encode(type, noise, DIFFERENT, cols, data, err);
     for (size_t r = DIFFERENT; r < rows; r++)
         memcpy(data + r * row_bytes, data + (r % DIFFERENT) * row_bytes, row_bytes);
     free(noise);
+    if (failed) {
+        free(data);
+        return -1;
+    }
     *m = (struct ks_matrix){.type = type, .rows = rows, .cols = cols, .data = data};
     return 0;
 }

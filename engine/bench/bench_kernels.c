@@ -9,7 +9,6 @@
 
 #include "engine/base/bytes.h"
 #include "engine/bench/bench.h"
-#include "engine/quant/encode/encode.h"
 
 struct matmul {
     struct ks_cpu *cpu;
@@ -42,12 +41,14 @@ static uint8_t *encode(const struct ks_matrix *w, struct ks_error *err)
         free(row);
         return NULL;
     }
-    for (size_t r = 0; r < w->rows; r++) /* all alike: what they are doesn't show in the time */
-        if (r == 0)
-            ks_encode_rows(w->type, row, 1, w->cols, NULL, data);
-        else
-            memcpy(data + r * row_bytes, data, row_bytes);
+    int failed = ks_bench_encode(w->type, row, 1, w->cols, data, err);
     free(row);
+    if (failed) {
+        free(data);
+        return NULL;
+    }
+    for (size_t r = 1; r < w->rows; r++) /* all alike: what they are doesn't show in the time */
+        memcpy(data + r * row_bytes, data, row_bytes);
     return data;
 }
 
@@ -81,16 +82,13 @@ int ks_bench_matmul(struct bench *b, struct ks_error *err)
         {512, 256, 256},   {512, 256, 768},   {512, 768, 256}, {2048, 256, 768}, {512, 576, 1536},
         {512, 1024, 1024}, {512, 2048, 2048}, {64, 256, 4096}, {256, 256, 4096}, {1, 1024, 1024},
     };
-    static const enum ks_type types[] = {KS_F32,  KS_F16,  KS_BF16,   KS_Q8_0,   KS_Q6_K,
-                                         KS_Q5_K, KS_Q4_K, KS_Q3_K,   KS_Q2_K,   KS_Q5_0,
-                                         KS_Q4_0, KS_Q4_1, KS_IQ4_XS, KS_IQ4_NL, KS_MXFP4};
-    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
-        const struct ks_type_info *info = ks_type_info((uint32_t)types[t]);
+    const struct ks_type_info *info;
+    for (uint32_t t = 0; (info = ks_type_at(t)); t++) {
         if (!info->quantizes || !info->decodes)
             continue;
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
             if (shapes[s].cols % info->block_elems == 0 &&
-                measure_matmul(b, types[t], shapes[s].n, shapes[s].cols, shapes[s].rows, err))
+                measure_matmul(b, info->type, shapes[s].n, shapes[s].cols, shapes[s].rows, err))
                 return -1;
     }
     return 0;

@@ -27,8 +27,8 @@ static int check_convertible(const struct ks_model *m, size_t i, enum ks_type to
     return 0;
 }
 
-static int convert_tensor(struct ks_model *m, size_t i, enum ks_type to, struct ks_pool *pool,
-                          struct ks_error *err)
+static int convert_tensor(struct ks_model *m, size_t i, enum ks_type to,
+                          const struct ks_recode *how, struct ks_error *err)
 {
     struct ks_matrix *w = &m->tensors[i];
     uint64_t row, bytes;
@@ -37,7 +37,7 @@ static int convert_tensor(struct ks_model *m, size_t i, enum ks_type to, struct 
     uint8_t *out = m->converted[i] = ks_alloc_aligned((size_t)bytes, 1);
     if (!out)
         return ks_fail_memory(err, bytes, "a converted tensor");
-    if (ks_recode(pool, w, to, out, err)) {
+    if (ks_recode(how, w, to, out, err)) {
         if (err->code == KS_BAD_INPUT)
             ks_fail_prefix(err, "%s: tensor %s", m->shown, ks_model_tensor_name(m, i));
         return -1;
@@ -59,10 +59,16 @@ static bool to_convert(const struct ks_model *m, size_t i, enum ks_type to)
     return m->tensors[i].type != to && ks_mix_quantizable(&candidate);
 }
 
+/* Not to what takes an importance matrix. */
+static bool convertible_to(const struct ks_type_info *t)
+{
+    return t->quantizes && !ks_type_needs_importance(t->type);
+}
+
 static int find_type(const char *name, enum ks_type *type, struct ks_error *err)
 {
     const struct ks_type_info *found = ks_type_named(name);
-    if (found && found->quantizes) {
+    if (found && convertible_to(found)) {
         *type = found->type;
         return 0;
     }
@@ -70,7 +76,7 @@ static int find_type(const char *name, enum ks_type *type, struct ks_error *err)
     size_t at = 0;
     const struct ks_type_info *t;
     for (uint32_t i = 0; (t = ks_type_at(i)) && at < sizeof known; i++) {
-        if (t->quantizes)
+        if (convertible_to(t))
             at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", t->name);
     }
     return ks_fail(err, found ? KS_UNSUPPORTED : KS_BAD_INPUT,
@@ -89,11 +95,14 @@ int ks_model_convert(struct ks_model *m, const char *type, struct ks_error *err)
     m->converted = calloc(m->n_tensors, sizeof *m->converted);
     if (!m->converted)
         return ks_fail_memory(err, m->n_tensors * sizeof *m->converted, "converting tensors");
-    struct ks_pool *pool = ks_pool_create(ks_threads_allowed(), err);
+    struct ks_encoders *encoders = ks_encoders_create(err);
+    struct ks_pool *pool = encoders ? ks_pool_create(ks_threads_allowed(), err) : NULL;
+    const struct ks_recode how = {.pool = pool, .encoders = encoders};
     int failed = pool ? 0 : -1;
     for (size_t i = 0; !failed && i < m->n_tensors; i++)
         if (to_convert(m, i, to))
-            failed = convert_tensor(m, i, to, pool, err);
+            failed = convert_tensor(m, i, to, &how, err);
     ks_pool_destroy(pool);
+    ks_encoders_destroy(encoders);
     return failed;
 }

@@ -1,23 +1,24 @@
 #include "engine/quant/recode.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "engine/base/bytes.h"
 #include "engine/quant/decode.h"
-#include "engine/quant/encode/encode.h"
 
-/* A piece has about this many elements: enough to keep a thread busy, few enough for their f32 to
- * stay in cache. */
+/* A piece has about this many elements: enough to keep a thread busy. */
 #define PIECE_ELEMENTS 65536
 #define F16_BEYOND     65520.0f /* from here on a half rounds to infinity */
 
 struct recoding {
     const struct ks_matrix *source;
     enum ks_type type;
+    const struct ks_encoder *encoder;
+    const struct ks_importance *importance; /* or NULL */
     size_t source_row_bytes, dest_row_bytes, rows_per_piece;
-    float *scratch; /* (threads, rows_per_piece, cols) */
+    float *scratch; /* (threads, cols) */
     uint8_t *dest;
     atomic_size_t bad_row; /* the first with a weight that does not fit, or SIZE_MAX */
 };
@@ -48,6 +49,15 @@ static bool row_fits(enum ks_type type, const float *row, size_t cols)
     return bad == 0;
 }
 
+/* The column weights of a row, NULL where there are none. */
+static const float *importance_of(const struct recoding *r, size_t row)
+{
+    if (!r->importance)
+        return NULL;
+    size_t rows_a_slice = (size_t)r->source->rows / r->importance->slices;
+    return r->importance->weights + row / rows_a_slice * (size_t)r->source->cols;
+}
+
 static void recode_piece(void *ctx, size_t piece, int worker)
 {
     struct recoding *r = ctx;
@@ -55,15 +65,16 @@ static void recode_piece(void *ctx, size_t piece, int worker)
     size_t rows = (size_t)r->source->rows - first;
     if (rows > r->rows_per_piece)
         rows = r->rows_per_piece;
-    float *weights = r->scratch + (size_t)worker * r->rows_per_piece * cols;
-    for (size_t i = 0; i < rows; i++) {
-        decode_row(r, first + i, weights + i * cols);
-        if (!row_fits(r->type, weights + i * cols, cols)) {
-            note_bad_row(r, first + i);
+    float *weights = r->scratch + (size_t)worker * cols;
+    for (size_t row = first; row < first + rows; row++) {
+        decode_row(r, row, weights);
+        if (!row_fits(r->type, weights, cols)) {
+            note_bad_row(r, row);
             return;
         }
+        ks_encode_rows(r->encoder, weights, 1, cols, importance_of(r, row),
+                       r->dest + row * r->dest_row_bytes);
     }
-    ks_encode_rows(r->type, weights, rows, cols, NULL, r->dest + first * r->dest_row_bytes);
 }
 
 static int report_bad_row(const struct recoding *r, size_t row, struct ks_error *err)
@@ -88,20 +99,23 @@ static int prepare(struct recoding *r, const struct ks_pool *pool, struct ks_err
     r->rows_per_piece = cols >= PIECE_ELEMENTS ? 1 : PIECE_ELEMENTS / (size_t)cols;
     if (r->rows_per_piece > r->source->rows)
         r->rows_per_piece = (size_t)r->source->rows;
-    size_t floats = (size_t)ks_pool_threads(pool) * r->rows_per_piece * (size_t)cols;
+    size_t floats = (size_t)ks_pool_threads(pool) * (size_t)cols;
     r->scratch = ks_alloc_aligned(floats, sizeof *r->scratch);
     return r->scratch ? 0 : ks_fail_memory(err, floats * sizeof *r->scratch, "recoding");
 }
 
-int ks_recode(struct ks_pool *pool, const struct ks_matrix *source, enum ks_type type,
+int ks_recode(const struct ks_recode *how, const struct ks_matrix *source, enum ks_type type,
               uint8_t *dest, struct ks_error *err)
 {
-    struct recoding r = {.source = source, .type = type, .dest = dest};
+    struct recoding r = {.source = source, .type = type, .importance = how->importance};
+    assert(!how->importance || source->rows % how->importance->slices == 0);
     atomic_init(&r.bad_row, SIZE_MAX);
-    if (prepare(&r, pool, err))
+    r.dest = dest;
+    r.encoder = ks_encoders_get(how->encoders, type, err);
+    if (!r.encoder || prepare(&r, how->pool, err))
         return -1;
     size_t pieces = ((size_t)source->rows + r.rows_per_piece - 1) / r.rows_per_piece;
-    ks_pool_for(pool, pieces, recode_piece, &r);
+    ks_pool_for(how->pool, pieces, recode_piece, &r);
     size_t bad = atomic_load(&r.bad_row);
     int failed = bad == SIZE_MAX ? 0 : report_bad_row(&r, bad, err);
     free(r.scratch);

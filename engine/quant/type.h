@@ -56,6 +56,10 @@ struct ks_type_info {
     bool quantizes; /* ks_encode_rows knows it */
 };
 
+/* Whether encoding to the type takes an importance matrix: without weights its search finds nothing
+ * of use. */
+bool ks_type_needs_importance(enum ks_type type);
+
 /* NULL for a number that is no known type (a fork's, or a broken file). */
 const struct ks_type_info *ks_type_info(uint32_t type);
 

@@ -76,13 +76,7 @@ const char *ks_word_type(lua_State *L, const char *name, const char *what)
 
 const char *ks_word_preset(lua_State *L, const char *name, const char *what)
 {
-    const char *known = ks_preset_named(name);
-    const char *found = known ? find_name(ks_preset_name, known) : NULL;
-    if (known && !found)
-        ks_word_fail(L, KS_UNSUPPORTED,
-                     "%s: the preset %s is for a later version; this one (" KS_VERSION
-                     ") doesn't have it yet",
-                     what, known);
+    const char *found = ks_preset_named(name);
     if (!found)
         refuse_name(L, ks_preset_name, name, what, "preset");
     return found;

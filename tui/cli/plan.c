@@ -68,14 +68,6 @@ static struct ks_plan *load_scenario(const char *path, const struct cli_run_wish
 
 /* ------------------------------------------------------------------ without Lua */
 
-static bool arms_accept(const char *preset)
-{
-    for (size_t i = 0; ks_preset_name(i); i++)
-        if (strcmp(ks_preset_name(i), preset) == 0)
-            return true;
-    return false;
-}
-
 static int fail_unknown_arm(const char *word, struct ks_error *err)
 {
     const char *names[128];
@@ -95,11 +87,6 @@ static int add_arm(struct ks_plan *plan, const char *word, struct ks_error *err)
 {
     const char *preset = ks_preset_named(word);
     struct ks_model *model = NULL;
-    if (preset && !arms_accept(preset))
-        return ks_fail(err, KS_UNSUPPORTED,
-                       "--arm %s: the preset %s is for a later version; this one (" KS_VERSION
-                       ") doesn't have it yet",
-                       word, preset);
     if (!preset) {
         if (!strchr(word, '/') && !strchr(word, '.') && access(word, F_OK) != 0)
             return fail_unknown_arm(word, err);

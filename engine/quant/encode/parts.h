@@ -1,7 +1,8 @@
 /*
  * What the encoders of the format families share. Private to engine/quant.
  *
- * A row encoder takes cols f32, their importance (cols, or NULL) and writes the row's blocks.
+ * A row encoder takes cols f32, their importance (cols, or NULL where the type can do without) and
+ * writes the row's blocks; a grid encoder takes the type's codebook too.
  */
 #ifndef KS_ENGINE_QUANT_ENCODE_PARTS_H
 #define KS_ENGINE_QUANT_ENCODE_PARTS_H
@@ -11,12 +12,31 @@
 #include <string.h>
 
 #include "engine/quant/decode.h"
+#include "engine/quant/encode/codebook.h"
 #include "engine/quant/encode/search.h"
 
 typedef void row_encoder(const float *x, size_t cols, const float *importance, uint8_t *out);
 
 row_encoder ks_encode_q8_0, ks_encode_q4_0, ks_encode_q4_1, ks_encode_q5_0, ks_encode_q5_1;
 row_encoder ks_encode_q2_k, ks_encode_q3_k, ks_encode_q4_k, ks_encode_q5_k, ks_encode_q6_k;
+row_encoder ks_encode_iq4_nl, ks_encode_iq4_xs;
+row_encoder ks_encode_mxfp4, ks_encode_nvfp4, ks_encode_tq1_0, ks_encode_tq2_0;
+
+typedef void grid_encoder(const struct ks_codebook *book, const float *x, size_t cols,
+                          const float *importance, uint8_t *out);
+
+grid_encoder ks_encode_iq1_s, ks_encode_iq1_m, ks_encode_iq2_xxs, ks_encode_iq2_xs, ks_encode_iq2_s;
+grid_encoder ks_encode_iq3_xxs, ks_encode_iq3_s;
+
+static inline void put_u16(uint8_t out[2], uint16_t value)
+{
+    memcpy(out, &value, sizeof value);
+}
+
+static inline void put_u32(uint8_t out[4], uint32_t value)
+{
+    memcpy(out, &value, sizeof value);
+}
 
 /* The scale as the block stores it; the bytes' new end. */
 static inline uint8_t *put_half(uint8_t *out, float value)

@@ -154,11 +154,17 @@ void ks_search_linear(int half, int n, const lanes *x, const lanes *w, struct li
     }
 }
 
+/* A level as the reference keeps it among positive ones: in a byte. */
+static lanes as_byte(lanes level)
+{
+    return lanes_select(level < 0.0f, level + 256.0f, level);
+}
+
 /*
  * One round over the elements: each level in turn is set to the one that the scale of all the
  * others asks for, where that explains more. Returns whether any lane changed.
  */
-static bool step_levels(float bottom, float top, int n, const lanes *x, const lanes *w,
+static bool step_levels(bool bytes, float bottom, float top, int n, const lanes *x, const lanes *w,
                         lanes *level, struct moments *m)
 {
     lane_mask changed = {0};
@@ -169,7 +175,9 @@ static bool step_levels(float bottom, float top, int n, const lanes *x, const la
         struct moments now = {rest.lx + wx * asked, rest.ll + w[i] * asked * asked};
         lane_mask better = (rest.lx > 0.0f) & (now.ll > 0.0f) & (asked != level[i]) &
                            (now.lx * now.lx * m->ll > m->lx * m->lx * now.ll);
-        level[i] = lanes_select(better, asked, level[i]);
+        if (bytes)
+            better &= rest.ll > 0.0f;
+        level[i] = lanes_select(better, bytes ? as_byte(asked) : asked, level[i]);
         m->lx = lanes_select(better, now.lx, m->lx);
         m->ll = lanes_select(better, now.ll, m->ll);
         changed |= better;
@@ -192,7 +200,7 @@ void ks_search_linear_stepwise(int half, int n, const lanes *x, struct linear_fi
         m.ll += w[i] * level * level;
     }
     for (int round = 0; round < ROUNDS; round++)
-        if (!step_levels(bottom, top, n, x, w, fit->level, &m))
+        if (!step_levels(false, bottom, top, n, x, w, fit->level, &m))
             break;
     lane_mask zero = lanes_abs(extreme) < GROUP_ZERO;
     fit->scale = lanes_select(zero | (m.ll <= 0.0f), lanes_of(0.0f), m.lx / m.ll);
@@ -200,14 +208,39 @@ void ks_search_linear_stepwise(int half, int n, const lanes *x, struct linear_fi
         fit->level[i] = lanes_select(zero, lanes_of(bottom), fit->level[i]);
 }
 
-static lanes positive_error(float top, int n, lanes inverse, const lanes *x, const lanes *w)
+enum { BYTE_BOTTOM = -256 };
+
+static lanes positive_levels(float top, lanes inverse, lanes x)
+{
+    return nearest_levels(inverse * x, BYTE_BOTTOM, top);
+}
+
+static lanes positive_error(bool bytes, float top, int n, lanes inverse, const lanes *x,
+                            const lanes *w)
 {
     lanes scale = 1.0f / inverse, error = {0};
     for (int i = 0; i < n; i++) {
-        lanes d = x[i] - scale * nearest_levels(inverse * x[i], 0.0f, top);
+        lanes level = positive_levels(top, inverse, x[i]);
+        lanes d = x[i] - scale * (bytes ? as_byte(level) : level);
         error += w[i] * d * d;
     }
     return error;
+}
+
+static lanes positive_inverse(int top, int n, const lanes *x, const lanes *w, lanes largest)
+{
+    lanes inverse = (float)top / largest;
+    lanes best_error = positive_error(true, (float)top, n, inverse, x, w);
+    for (int s = -4; s <= 4; s++) {
+        if (s == 0)
+            continue;
+        lanes candidate = (0.1f * (float)s + (float)top) / largest;
+        lanes error = positive_error(false, (float)top, n, candidate, x, w);
+        lane_mask better = error < best_error;
+        best_error = lanes_select(better, error, best_error);
+        inverse = lanes_select(better, candidate, inverse);
+    }
+    return inverse;
 }
 
 void ks_search_positive(int top, int n, const lanes *x, const lanes *w, struct linear_fit *fit)
@@ -215,26 +248,16 @@ void ks_search_positive(int top, int n, const lanes *x, const lanes *w, struct l
     lanes largest = {0};
     for (int i = 0; i < n; i++)
         largest = lanes_select(x[i] > largest, x[i], largest);
-    lanes inverse = (float)top / largest;
-    lanes best_error = positive_error((float)top, n, inverse, x, w);
-    for (int s = -4; s <= 4; s++) {
-        if (s == 0)
-            continue;
-        lanes candidate = (0.1f * (float)s + (float)top) / largest;
-        lanes error = positive_error((float)top, n, candidate, x, w);
-        lane_mask better = error < best_error;
-        best_error = lanes_select(better, error, best_error);
-        inverse = lanes_select(better, candidate, inverse);
-    }
+    lanes inverse = positive_inverse(top, n, x, w, largest);
     struct moments m = {0};
     for (int i = 0; i < n; i++) {
-        lanes level = nearest_levels(inverse * x[i], 0.0f, (float)top);
-        fit->level[i] = level;
+        lanes level = positive_levels((float)top, inverse, x[i]);
+        fit->level[i] = as_byte(level);
         m.lx += w[i] * x[i] * level;
         m.ll += w[i] * level * level;
     }
     for (int round = 0; round < ROUNDS; round++)
-        if (!step_levels(0.0f, (float)top, n, x, w, fit->level, &m))
+        if (!step_levels(true, BYTE_BOTTOM, (float)top, n, x, w, fit->level, &m))
             break;
     lane_mask zero = largest < GROUP_ZERO;
     fit->scale = lanes_select(zero | (m.ll <= 0.0f), lanes_of(0.0f), m.lx / m.ll);

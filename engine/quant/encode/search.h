@@ -108,7 +108,11 @@ void ks_search_linear(int half, int n, const lanes *x, const lanes *w, struct li
  * to what the others' scale asks for, while that gains, at most five rounds. */
 void ks_search_linear_stepwise(int half, int n, const lanes *x, struct linear_fit *fit);
 
-/* x >= 0 with levels 0..top, both ideas one after the other: for scales of scales. */
+/*
+ * x >= 0 with levels 0..top, both ideas one after the other: for scales of scales. Few elements may
+ * be below 0, as IQ2_XXS has them; their levels are counted as the reference's bytes do, modulo
+ * 256, which throws the search off in ways that its files show. Only the scale is of use then.
+ */
 void ks_search_positive(int top, int n, const lanes *x, const lanes *w, struct linear_fit *fit);
 
 #endif

@@ -16,18 +16,16 @@ static const char *type_name(enum ks_type type)
 
 /* ------------------------------------------------------------------ names for help and errors */
 
-/* Presets that need neither what this program can't make nor an importance matrix. */
-static bool preset_accepted(const struct ks_preset *p)
-{
-    return ks_type_info((uint32_t)p->base)->quantizes && !(p->traits & KS_PRESET_WEIGHED_Q2);
-}
-
 const char *ks_preset_name(size_t i)
 {
-    for (size_t k = 0; ks_preset_get(k); k++)
-        if (preset_accepted(ks_preset_get(k)) && i-- == 0)
-            return ks_preset_get(k)->name;
-    return NULL;
+    const struct ks_preset *p = ks_preset_get(i);
+    return p ? p->name : NULL;
+}
+
+const char *ks_preset_named(const char *name)
+{
+    const struct ks_preset *p = ks_preset_find(name);
+    return p ? p->name : NULL;
 }
 
 const char *ks_type_name(size_t i)
@@ -42,8 +40,8 @@ static int fail_unknown_preset(const char *name, struct ks_error *err)
 {
     const char *names[64];
     size_t n = 0;
-    for (; n < sizeof names / sizeof *names && ks_preset_at(n); n++)
-        names[n] = ks_preset_at(n);
+    for (; n < sizeof names / sizeof *names && ks_preset_name(n); n++)
+        names[n] = ks_preset_name(n);
     const char *near = ks_nearest_word(name, names, n);
     if (near)
         return ks_fail(err, KS_BAD_INPUT, "unknown preset `%s`; did you mean `%s`?", name, near);

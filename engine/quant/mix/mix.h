@@ -46,12 +46,6 @@ struct ks_mix {
 /* A matrix that presets and overrides may change: no vector, norm, router or small convolution. */
 bool ks_mix_quantizable(const struct ks_mix_tensor *t);
 
-/* The presets known, in the order of the help; NULL past the end. */
-const char *ks_preset_at(size_t i);
-/* The preset's name as written in the table, found in any case and by its short form ("Q4_K" is
- * Q4_K_M); NULL if there is none. */
-const char *ks_preset_named(const char *name);
-
 /*
  * Fills types[n] with each tensor's type under the mix: the stored type where nothing applies.
  * Errors: an unknown preset or type (with the nearest known name); a regex that does not compile

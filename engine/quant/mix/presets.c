@@ -145,15 +145,3 @@ const struct ks_preset *ks_preset_find(const char *name)
             return &presets[i];
     return NULL;
 }
-
-const char *ks_preset_at(size_t i)
-{
-    const struct ks_preset *p = ks_preset_get(i);
-    return p ? p->name : NULL;
-}
-
-const char *ks_preset_named(const char *name)
-{
-    const struct ks_preset *p = ks_preset_find(name);
-    return p ? p->name : NULL;
-}

@@ -206,13 +206,12 @@ bool ks_mix_fit(enum ks_type *type, uint64_t cols)
 bool ks_mix_needs_importance(const struct ks_preset *p, const char *name, enum ks_type type)
 {
     enum ks_role role = role_of(name);
+    if (ks_type_needs_importance(type))
+        return true;
     if (role == KS_ROLE_HEAD || role == KS_ROLE_EMBEDDING)
         return false;
     switch (type) {
-    case KS_IQ1_S:
     case KS_IQ1_M:
-    case KS_IQ2_XXS:
-    case KS_IQ2_XS:
     case KS_IQ2_S:
     case KS_IQ3_XXS:
         return true;

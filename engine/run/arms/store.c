@@ -23,6 +23,7 @@ struct entry {
 };
 
 struct ks_store {
+    struct ks_encoders *encoders;
     struct entry *entries;
     size_t n, cap;
     struct ks_cache *cache;
@@ -32,11 +33,16 @@ struct ks_store {
 struct ks_store *ks_store_create(struct ks_cache *cache, struct ks_error *err)
 {
     struct ks_store *s = calloc(1, sizeof *s);
-    if (s)
-        s->cache = cache;
-    else
+    if (!s) {
         ks_fail_memory(err, sizeof *s, "the tensor store");
-    return s;
+        return NULL;
+    }
+    s->cache = cache;
+    s->encoders = ks_encoders_create(err);
+    if (s->encoders)
+        return s;
+    free(s);
+    return NULL;
 }
 
 static void entry_finish(struct entry *e)
@@ -51,6 +57,7 @@ void ks_store_destroy(struct ks_store *s)
         return;
     for (size_t i = 0; i < s->n; i++)
         entry_finish(&s->entries[i]);
+    ks_encoders_destroy(s->encoders);
     free(s->entries);
     free(s);
 }
@@ -157,14 +164,15 @@ static void use_cached(struct entry *e, const struct ks_cached *cached)
     e->matrix.data = cached->data;
 }
 
-static int make(const struct ks_matrix *source, uint64_t bytes, struct ks_pool *pool,
-                struct entry *e, struct ks_error *err)
+static int make(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
+                uint64_t bytes, struct entry *e, struct ks_error *err)
 {
+    const struct ks_recode how = {.pool = pool, .encoders = s->encoders};
     e->owned = ks_alloc_aligned(bytes, 1);
     if (!e->owned)
         return ks_fail_memory(err, bytes, "a quantized tensor");
     e->matrix.data = e->owned;
-    if (ks_recode(pool, source, e->matrix.type, e->owned, err))
+    if (ks_recode(&how, source, e->matrix.type, e->owned, err))
         return -1;
     e->hash = ks_hash_bytes(e->owned, bytes);
     return 0;
@@ -181,7 +189,7 @@ static int find_or_make(struct ks_store *s, struct ks_pool *pool, const struct k
         s->tally.found++;
         return 0;
     }
-    if (make(source, bytes, pool, e, err))
+    if (make(s, pool, source, bytes, e, err))
         return -1;
     s->tally.made++;
     if (ks_cache_keep(s->cache, key, e->owned, bytes, e->hash) &&

@@ -10,7 +10,9 @@ import libgguf
 import numpy as np
 
 ROWS, COLS = 128, 1024
-TYPES = "Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K".split()
+PLAIN = "Q8_0 MXFP4 NVFP4 TQ1_0 TQ2_0".split()
+BOTH = "Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS IQ2_S IQ3_XXS IQ3_S IQ1_M".split()
+IMATRIX = "IQ2_XXS IQ2_XS IQ1_S".split()
 
 
 def splitmix64(seed):
@@ -47,8 +49,10 @@ x = np.array(
     [[value(next(draws), r, c) for c in range(COLS)] for r in range(ROWS)], dtype=np.float32
 )
 importance = np.array([(7919 * c % 97 + 1) / 64 for c in range(COLS)], dtype=np.float32)
-out = {kind: {"plain": digest(x, kind, None)} for kind in TYPES}
-for kind in TYPES[1:]:
+out = {kind: {} for kind in PLAIN + BOTH + IMATRIX}
+for kind in PLAIN + BOTH:
+    out[kind]["plain"] = digest(x, kind, None)
+for kind in BOTH + IMATRIX:
     out[kind]["imatrix"] = digest(x, kind, importance)
 with open("digests.json", "w") as f:
     json.dump(out, f, indent=1)

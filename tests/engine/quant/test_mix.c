@@ -263,13 +263,14 @@ static void columns_that_no_type_fits_are_refused(void **state)
 
 /* ------------------------------------------------------------------ what can be made here */
 
-static int resolve(const json_t *root, const char *shape, const char *preset, struct ks_error *err)
+static int resolve(const json_t *root, const char *shape, const char *preset, bool has_importance,
+                   struct ks_error *err)
 {
     struct shape s = make_shape(root, shape);
     enum ks_type *types = malloc(s.n * sizeof *types), *untouched = malloc(s.n * sizeof *types);
     memset(types, 0x55, s.n * sizeof *types);
     memset(untouched, 0x55, s.n * sizeof *types);
-    struct ks_mix mix = {.preset = preset};
+    struct ks_mix mix = {.preset = preset, .has_importance = has_importance};
     int failed = ks_mix_resolve(&mix, &s.model, s.tensors, s.n, types, NULL, NULL, err);
     if (failed)
         assert_memory_equal(types, untouched, s.n * sizeof *types);
@@ -279,61 +280,80 @@ static int resolve(const json_t *root, const char *shape, const char *preset, st
     return failed;
 }
 
-static void presets_of_the_help_resolve(void **state)
+static void every_preset_resolves_with_an_importance_matrix(void **state)
 {
     size_t n = 0;
     struct ks_error err;
     for (; ks_preset_name(n); n++) {
         assert_ptr_equal(ks_preset_named(ks_preset_name(n)), ks_preset_name(n));
-        assert_int_equal(resolve(*state, "llama-L8-gqa4", ks_preset_name(n), &err), 0);
-        assert_int_equal(resolve(*state, "llama-L30-576-tied", ks_preset_name(n), &err), 0);
+        assert_int_equal(resolve(*state, "llama-L8-gqa4", ks_preset_name(n), true, &err), 0);
+        assert_int_equal(resolve(*state, "llama-L30-576-tied", ks_preset_name(n), true, &err), 0);
     }
-    assert_true(n >= 17); /* the plain and K presets and three of floats */
+    assert_int_equal(n, 33);
 }
 
-static void a_type_that_cannot_be_made_is_refused_with_its_tensor(void **state)
+static bool is_among(const char *name, const char *const *names, size_t n)
 {
-    struct ks_error err;
-    for (size_t i = 0; ks_preset_at(i); i++) {
-        const struct ks_preset *p = ks_preset_find(ks_preset_at(i));
-        if (ks_type_info((uint32_t)p->base)->quantizes || p->base == KS_MXFP4)
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void presets_of_very_few_bits_ask_for_an_importance_matrix(void **state)
+{
+    static const char *const asking[] = {"Q2_K_S", "IQ3_XS",  "IQ3_XXS", "IQ2_M", "IQ2_S",
+                                         "IQ2_XS", "IQ2_XXS", "IQ1_M",   "IQ1_S"};
+    const char *preset;
+    for (size_t i = 0; (preset = ks_preset_name(i)); i++) {
+        struct ks_error err = {0};
+        int failed = resolve(*state, "llama-L8-gqa1", preset, false, &err);
+        bool asks = is_among(preset, asking, sizeof asking / sizeof *asking);
+        assert_int_equal(failed, asks ? -1 : 0);
+        if (!asks)
             continue;
-        assert_int_equal(resolve(*state, "llama-L8-gqa4", p->name, &err), -1);
-        assert_int_equal(err.code, KS_UNSUPPORTED);
-        assert_non_null(strstr(err.text, "tensor "));
-        assert_non_null(strstr(err.text, ".weight would be "));
-        assert_non_null(strstr(err.text, p->name));
+        assert_int_equal(err.code, KS_BAD_INPUT);
+        assert_non_null(strstr(err.text, "tensor blk."));
+        assert_non_null(strstr(err.text, preset));
+        assert_non_null(strstr(err.text, "needs an importance matrix"));
     }
 }
 
-static void q2_k_s_asks_for_an_importance_matrix(void **state)
+/* The head and the embedding may do without, but for types that cannot be searched for at all. */
+static void a_type_that_cannot_do_without_importance_is_refused_anywhere(void **state)
 {
+    (void)state;
+    struct ks_mix_tensor t = {"token_embd.weight", KS_F16, 2, {256, 256}};
+    struct ks_mix_model model = {.architecture = "llama", .layers = 1, .heads = 4, .kv_heads = 4};
+    struct ks_mix_override one = {"token_embd", "IQ2_XXS"};
+    struct ks_mix mix = {.overrides = &one, .n_overrides = 1};
     struct ks_error err;
-    assert_int_equal(resolve(*state, "llama-L8-gqa1", "Q2_K_S", &err), -1);
-    assert_int_equal(err.code, KS_BAD_INPUT);
-    assert_non_null(strstr(err.text, "blk."));
-    assert_non_null(strstr(err.text, "Q2_K under Q2_K_S"));
-    assert_non_null(strstr(err.text, "importance matrix"));
+    enum ks_type type = KS_F32;
+    assert_int_equal(ks_mix_resolve(&mix, &model, &t, 1, &type, NULL, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "token_embd.weight would be IQ2_XXS"));
+    one.type = "IQ3_XXS";
+    assert_int_equal(ks_mix_resolve(&mix, &model, &t, 1, &type, NULL, NULL, &err), 0);
+    assert_int_equal(type, KS_IQ3_XXS);
 }
 
 static void a_tensor_that_keeps_its_type_need_not_be_made(void **state)
 {
     (void)state;
-    struct ks_mix_tensor t = {"blk.0.ffn_up.weight", KS_IQ3_S, 2, {256, 256}};
+    struct ks_mix_tensor t = {"blk.0.ffn_up.weight", KS_IQ1_S, 2, {256, 256}};
     struct ks_mix_model model = {.architecture = "llama", .layers = 1, .heads = 4, .kv_heads = 4};
-    struct ks_mix mix = {.preset = "IQ3_S"};
+    struct ks_mix mix = {.preset = "IQ1_S"};
     struct ks_error err;
     enum ks_type type = KS_F32;
     assert_int_equal(ks_mix_resolve(&mix, &model, &t, 1, &type, NULL, NULL, &err), 0);
-    assert_int_equal(type, KS_IQ3_S);
+    assert_int_equal(type, KS_IQ1_S);
 }
 
 static void an_unknown_preset_gets_a_suggestion(void **state)
 {
     struct ks_error err;
-    assert_int_equal(resolve(*state, "llama-L2-gqa1", "Q4_KM", &err), -1);
+    assert_int_equal(resolve(*state, "llama-L2-gqa1", "Q4_KM", false, &err), -1);
     assert_non_null(strstr(err.text, "unknown preset `Q4_KM`; did you mean `Q4_K_M`?"));
-    assert_int_equal(resolve(*state, "llama-L2-gqa1", "something", &err), -1);
+    assert_int_equal(resolve(*state, "llama-L2-gqa1", "something", false, &err), -1);
     assert_int_equal(err.code, KS_BAD_INPUT);
     assert_non_null(strstr(err.text, "there are F32, BF16, F16, Q8_0, Q6_K, Q5_K_M"));
 }
@@ -353,7 +373,7 @@ static void types_of_the_help_can_be_made(void **state)
     size_t n = 0;
     for (; ks_type_name(n); n++)
         assert_true(ks_type_named(ks_type_name(n))->quantizes);
-    assert_true(n >= 13);
+    assert_int_equal(n, 26);
 }
 
 static void vectors_norms_routers_and_small_convolutions_are_left_alone(void **state)
@@ -381,9 +401,9 @@ int main(void)
         cmocka_unit_test(every_preset_over_every_shape_gives_llama_quantize_s_types),
         cmocka_unit_test(overrides_give_llama_quantize_s_types),
         cmocka_unit_test(columns_that_no_type_fits_are_refused),
-        cmocka_unit_test(presets_of_the_help_resolve),
-        cmocka_unit_test(a_type_that_cannot_be_made_is_refused_with_its_tensor),
-        cmocka_unit_test(q2_k_s_asks_for_an_importance_matrix),
+        cmocka_unit_test(every_preset_resolves_with_an_importance_matrix),
+        cmocka_unit_test(presets_of_very_few_bits_ask_for_an_importance_matrix),
+        cmocka_unit_test(a_type_that_cannot_do_without_importance_is_refused_anywhere),
         cmocka_unit_test(a_tensor_that_keeps_its_type_need_not_be_made),
         cmocka_unit_test(an_unknown_preset_gets_a_suggestion),
         cmocka_unit_test(presets_are_found_in_any_case_and_by_short_forms),

@@ -214,10 +214,10 @@ static void a_pattern_behind_another_is_warned_of(void **state)
 static void an_override_to_what_cannot_be_made_is_refused_with_its_tensor(void **state)
 {
     (void)state;
-    struct outcome o = run_one("blk\\.1\\.attn_q", "iq3_s");
+    struct outcome o = run_one("blk\\.1\\.attn_q", "q1_0");
     assert_int_equal(o.failed, -1);
     assert_int_equal(o.err.code, KS_UNSUPPORTED);
-    assert_non_null(strstr(o.err.text, "tensor blk.1.attn_q.weight would be IQ3_S"));
+    assert_non_null(strstr(o.err.text, "tensor blk.1.attn_q.weight would be Q1_0"));
 }
 
 static void columns_no_type_fits_are_refused_with_their_tensor(void **state)

@@ -64,7 +64,7 @@ static void what_quantizes_also_decodes(void **state)
         assert_true(t->decodes || !t->quantizes);
     }
     assert_int_equal(decodes, 26);
-    assert_int_equal(quantizes, 13);
+    assert_int_equal(quantizes, 26);
 }
 
 static void a_row_is_a_whole_number_of_blocks(void **state)

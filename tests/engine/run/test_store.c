@@ -46,7 +46,10 @@ static void quantizing_gives_the_encoders_bytes_for_any_thread_count(void **stat
     size_t bytes = ROWS * COLS / 256 * 144;
     uint8_t *expected = malloc(bytes);
     assert_non_null(expected);
-    ks_encode_rows(KS_Q4_K, values, ROWS, COLS, NULL, expected);
+    struct ks_encoders *encoders = ks_encoders_create(&err);
+    assert_non_null(encoders);
+    ks_encode_rows(ks_encoders_get(encoders, KS_Q4_K, &err), values, ROWS, COLS, NULL, expected);
+    ks_encoders_destroy(encoders);
     for (int threads = 1; threads <= 7; threads += 3) {
         struct ks_store *own = ks_store_create(NULL, &err);
         struct ks_pool *pool = ks_pool_create(threads, &err);

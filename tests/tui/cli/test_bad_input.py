@@ -149,7 +149,7 @@ def case_an_arm_that_is_no_preset_and_no_file():
 
 
 def case_an_arm_that_is_for_a_later_version():
-    refused(run("run", MODEL, "--arm", "IQ2_XXS", "--corpus", STORIES), "IQ2_XXS", "later version")
+    refused(run("run", MODEL, "--arm", "IQ2_XXS", "--corpus", STORIES), "IQ2_XXS", "importance matrix")
 
 
 def case_more_threads_than_any_machine_has():
