@@ -39,6 +39,16 @@ static int without_store(void **state)
     return 0;
 }
 
+/* The values as the encoder alone makes them. */
+static void encode(enum ks_type type, uint8_t *out)
+{
+    struct ks_error err;
+    struct ks_encoders *encoders = ks_encoders_create(&err);
+    assert_non_null(encoders);
+    ks_encode_rows(ks_encoders_get(encoders, type, &err), values, ROWS, COLS, NULL, out);
+    ks_encoders_destroy(encoders);
+}
+
 static void quantizing_gives_the_encoders_bytes_for_any_thread_count(void **state)
 {
     struct ks_error err;
@@ -46,10 +56,7 @@ static void quantizing_gives_the_encoders_bytes_for_any_thread_count(void **stat
     size_t bytes = ROWS * COLS / 256 * 144;
     uint8_t *expected = malloc(bytes);
     assert_non_null(expected);
-    struct ks_encoders *encoders = ks_encoders_create(&err);
-    assert_non_null(encoders);
-    ks_encode_rows(ks_encoders_get(encoders, KS_Q4_K, &err), values, ROWS, COLS, NULL, expected);
-    ks_encoders_destroy(encoders);
+    encode(KS_Q4_K, expected);
     for (int threads = 1; threads <= 7; threads += 3) {
         struct ks_store *own = ks_store_create(NULL, &err);
         struct ks_pool *pool = ks_pool_create(threads, &err);
@@ -95,7 +102,7 @@ static bool finds_in_cache(const char *folder, struct ks_pool *pool, enum ks_typ
     assert_true(ks_type_row_bytes(type, COLS, &row));
     uint8_t *expected = malloc(ROWS * row);
     assert_non_null(expected);
-    ks_encode_rows(type, values, ROWS, COLS, NULL, expected);
+    encode(type, expected);
     assert_int_equal(ks_store_quantize(store, pool, &source, type, &made, &err), 0);
     assert_int_equal(ks_store_quantize(store, pool, &source, type, &again, &err), 0);
     assert_ptr_equal(made.data, again.data);
