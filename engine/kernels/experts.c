@@ -144,7 +144,7 @@ void ks_route(struct ks_cpu *cpu, const struct ks_router *router, float *logits,
 struct rows {
     const struct ks_ops *ops;
     const struct ks_routes *routes;
-    const float *in;
+    const float *in, *gate;
     float *out;
     const uint32_t *from;
     const size_t *starts;
@@ -230,5 +230,18 @@ void ks_combine(struct ks_cpu *cpu, const struct ks_routes *routes, size_t used,
                      .dim = dim,
                      .used = used,
                      .run = combine_row};
+    run_rows(cpu, &r);
+}
+
+static void add_gated_row(const struct rows *r, size_t row)
+{
+    float weight = 1.0f / (1.0f + ks_expf(-r->gate[row]));
+    r->ops->add_scaled(r->out + row * r->dim, r->in + row * r->dim, weight, r->dim);
+}
+
+void ks_add_gated(struct ks_cpu *cpu, float *x, const float *y, const float *gate, size_t n,
+                  size_t dim)
+{
+    struct rows r = {.in = y, .out = x, .gate = gate, .n = n, .dim = dim, .run = add_gated_row};
     run_rows(cpu, &r);
 }

@@ -59,4 +59,8 @@ void ks_add_expert_bias(struct ks_cpu *cpu, float *x, const float *bias, size_t 
 void ks_combine(struct ks_cpu *cpu, const struct ks_routes *routes, size_t used,
                 const float *results, size_t dim, size_t n, float *out);
 
+/* x(n, dim) += y(n, dim) times 1 / (1 + exp(-gate)) of the row, by fma; gate(n). */
+void ks_add_gated(struct ks_cpu *cpu, float *x, const float *y, const float *gate, size_t n,
+                  size_t dim);
+
 #endif

@@ -51,6 +51,7 @@ struct ks_ops {
                       float *y);
     void (*add)(float *x, const float *y, size_t n);
     void (*scale)(float *x, size_t n, float factor);
+    void (*mul)(float *x, const float *y, size_t n);
     void (*add_scaled)(float *x, const float *y, float weight, size_t n); /* x += weight * y */
     void (*add_product)(float *x, const float *a, const float *b,
                         size_t n); /* x += a * b; by fma */

@@ -80,6 +80,17 @@ int ks_convolve(struct ks_cpu *cpu, const float *x, size_t n, size_t channels,
     return 0;
 }
 
+static void mul_row(const struct rows *r, size_t row)
+{
+    r->ops->mul(r->x + row * r->dim, r->in + row * r->dim, r->dim);
+}
+
+void ks_mul(struct ks_cpu *cpu, float *x, const float *y, size_t n, size_t dim)
+{
+    struct rows r = {.x = x, .in = y, .n = n, .dim = dim, .run = mul_row};
+    run_rows(cpu, &r);
+}
+
 static void silu_row(const struct rows *r, size_t row)
 {
     float *x = r->x + row * r->dim;

@@ -21,6 +21,9 @@ int ks_convolve(struct ks_cpu *cpu, const float *x, size_t n, size_t channels,
                 const int32_t *positions, const float *taps, size_t n_taps, float *out,
                 struct ks_error *err);
 
+/* x(n, dim) *= y(n, dim). */
+void ks_mul(struct ks_cpu *cpu, float *x, const float *y, size_t n, size_t dim);
+
 /* x(n, dim) = silu(x). */
 void ks_silu(struct ks_cpu *cpu, float *x, size_t n, size_t dim);
 

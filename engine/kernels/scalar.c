@@ -68,6 +68,12 @@ static void add(float *x, const float *y, size_t n)
         x[i] += y[i];
 }
 
+static void mul(float *x, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] *= y[i];
+}
+
 static void add_scaled(float *x, const float *y, float weight, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -225,6 +231,7 @@ const struct ks_ops ks_scalar_ops = {
     .layernorm = layernorm,
     .add = add,
     .scale = scale,
+    .mul = mul,
     .add_scaled = add_scaled,
     .add_product = add_product,
     .silu_mul = silu_mul,

@@ -70,6 +70,12 @@ static void scale(float *x, size_t n, float factor)
         x[i] *= factor;
 }
 
+static void mul(float *x, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] *= y[i];
+}
+
 static void add_scaled(float *x, const float *y, float weight, size_t n)
 {
     size_t whole = n / KS_VF * KS_VF;
@@ -227,6 +233,7 @@ const struct ks_ops KS_PATH(ops) = {
     .layernorm = layernorm,
     .add = add,
     .scale = scale,
+    .mul = mul,
     .add_scaled = add_scaled,
     .add_product = add_product,
     .silu_mul = KS_PATH(silu_mul),

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "engine/gguf/gguf.h"
 #include "engine/kernels/cpu.h"
+#include "engine/kernels/experts.h"
 #include "engine/text/tokenizer.h"
 
 enum {
@@ -24,15 +25,24 @@ enum {
 };
 
 /* How a layer mixes positions, and what it does to each by itself. */
-enum ks_mixer { KS_MIXER_ATTENTION };
-enum ks_mlp { KS_MLP_GATED, KS_MLP_PLAIN };
+enum ks_mixer {
+    KS_MIXER_ATTENTION,
+    KS_MIXER_SHORTCONV, /* a gated short convolution (lfm2) */
+    KS_MIXER_DELTA,     /* a gated delta net behind a short convolution (qwen3.5) */
+};
+enum ks_mlp { KS_MLP_GATED, KS_MLP_PLAIN, KS_MLP_EXPERTS };
 
 enum ks_norm { KS_NORM_RMS, KS_NORM_LAYER };
 /* Whether q's and k's norm takes each head by itself, all with one gain, or the row as a whole. */
 enum ks_qk_norm { KS_QK_NORM_HEAD, KS_QK_NORM_ROW };
 
 /* Of a gate, or of the MLP's middle where there is none. */
-enum ks_activation { KS_ACTIVATION_SILU, KS_ACTIVATION_GELU, KS_ACTIVATION_RELU2 };
+enum ks_activation {
+    KS_ACTIVATION_SILU,
+    KS_ACTIVATION_CLAMPED_SILU, /* gpt-oss's, see ks_clamped_silu_mul */
+    KS_ACTIVATION_GELU,
+    KS_ACTIVATION_RELU2,
+};
 /* Whether attention and MLP both read the layer's input, as one norm leaves it. */
 enum ks_order {
     KS_ORDER_SEQUENTIAL,
@@ -46,6 +56,10 @@ struct ks_design {
     enum ks_qk_norm qk_norm;
     enum ks_activation activation;
     enum ks_order order;
+    uint32_t gated_attention;   /* 1: each head's row of attn_q is its query and then a gate on what
+                                   it attends to */
+    enum ks_gating gating;      /* of experts */
+    uint32_t normalize_experts; /* 1: a token's weights are divided by their sum */
 };
 
 enum ks_rope_scaling {
@@ -91,6 +105,11 @@ struct ks_hparams {
                                           rope[0].original_context)) */
     uint32_t window;                   /* of the layers that have one */
     float attention_scale;             /* on q.k */
+    uint32_t leading_dense, experts, experts_used, expert_ffn, shared_ffn; /* experts 0: none */
+    float expert_scale; /* times the weights of a token's experts */
+    uint32_t conv_taps;
+    uint32_t delta_k_heads, delta_v_heads, delta_dim, delta_inner; /* inner: v_heads * dim of v */
+    uint32_t attention_period; /* p: every p-th layer attends, the others are delta nets */
     struct ks_rope rope[KS_ROPES];
     struct ks_layer_traits layer[KS_MAX_LAYERS]; /* (layers); the others are 0 */
 };
@@ -124,6 +143,29 @@ struct ks_net_layer {
     struct ks_matrix ffn_gate, ffn_up, ffn_down;
     const float *bias_gate, *bias_up, *bias_down;
     const float *post_ffn_norm; /* (hidden) */
+
+    /* Experts lie one behind the other: expert e is rows e * (rows / experts) on of a stack. */
+    struct ks_matrix router;                                 /* (experts, hidden) */
+    struct ks_matrix gate_experts, up_experts, down_experts; /* (experts * rows of each, .) */
+    const float *bias_router, *preference;                   /* (experts) */
+    const float *bias_gate_experts, *bias_up_experts;        /* (experts, expert_ffn) */
+    const float *bias_down_experts;                          /* (experts, hidden) */
+    struct ks_matrix shared_gate, shared_up, shared_down;    /* the expert that every token takes */
+    struct ks_matrix shared_router;                          /* (1, hidden): its weight's logit */
+
+    struct ks_matrix conv_in;  /* (3 * hidden, hidden): the gate before the convolution, the gate
+                                  behind it, and what is convolved */
+    struct ks_matrix conv_out; /* (hidden, hidden) */
+    const float *taps;         /* (hidden, conv_taps); of a delta net (channels of
+                                  q, k and v, conv_taps) */
+
+    struct ks_matrix delta_qkv, delta_gate;   /* (channels, hidden), (inner, hidden) */
+    struct ks_matrix delta_alpha, delta_beta; /* (v_heads, hidden) */
+    struct ks_matrix delta_out;               /* (hidden, inner) */
+    const float *delta_rate, *delta_bias;     /* (v_heads) */
+    const float *delta_norm;                  /* (dim of v) */
+
+    const float *sinks; /* (heads) */
 };
 
 struct ks_rope_table {

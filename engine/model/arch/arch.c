@@ -15,6 +15,21 @@ static const struct ks_alias phi3_names[] = {
     {"ffn_up.weight", KS_ROLE_FFN_GATE_UP},
     {0},
 };
+#define SHARED_EXPERT (BIT(KS_PART_SHARED_EXPERT) | BIT(KS_PART_SHARED_ROUTER))
+
+static const struct ks_alias qwen35_names[] = {
+    {"attn_qkv.weight", KS_ROLE_DELTA_QKV},
+    {"post_attention_norm.weight", KS_ROLE_FFN_NORM},
+    {0},
+};
+static const struct ks_alias gpt_oss_names[] = {
+    {"post_attention_norm.weight", KS_ROLE_FFN_NORM},
+    {0},
+};
+static const struct ks_alias lfm2_names[] = {
+    {"token_embd_norm.weight", KS_ROLE_OUTPUT_NORM},
+    {0},
+};
 
 static const struct ks_arch architectures[] = {
     {
@@ -24,6 +39,8 @@ static const struct ks_arch architectures[] = {
         .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_ROPE_FREQS) | BIT(KS_PART_QKV_BIAS) |
                     BIT(KS_PART_ATTN_OUTPUT_BIAS) | BIT(KS_PART_FFN_BIAS) |
                     BIT(KS_PART_FFN_GATE_BIAS),
+        .design = {.gating = KS_GATING_SOFTMAX, .normalize_experts = 1},
+        .keys = BIT(KS_KEYS_EXPERTS),
     },
     {
         .name = "qwen2",
@@ -36,6 +53,84 @@ static const struct ks_arch architectures[] = {
         .rope_pairing = KS_ROPE_HALVES,
         .required = WHOLE | PRE_NORM | BIT(KS_PART_QK_NORM),
         .optional = BIT(KS_PART_OUTPUT),
+    },
+    {
+        .name = "qwen2moe",
+        .rope_pairing = KS_ROPE_HALVES,
+        .mlp = KS_MLP_EXPERTS,
+        .design = {.gating = KS_GATING_SOFTMAX},
+        .required = WHOLE | PRE_NORM | BIT(KS_PART_QKV_BIAS),
+        .optional = BIT(KS_PART_OUTPUT),
+        .experts = SHARED_EXPERT,
+        .keys = BIT(KS_KEYS_EXPERTS),
+    },
+    {
+        .name = "qwen3moe",
+        .rope_pairing = KS_ROPE_HALVES,
+        .mlp = KS_MLP_EXPERTS,
+        .design = {.gating = KS_GATING_SOFTMAX, .normalize_experts = 1},
+        .required = WHOLE | PRE_NORM | BIT(KS_PART_QK_NORM),
+        .optional = BIT(KS_PART_OUTPUT),
+        .keys = BIT(KS_KEYS_EXPERTS),
+    },
+    {
+        .name = "gpt-oss",
+        .rope_pairing = KS_ROPE_HALVES,
+        .mlp = KS_MLP_EXPERTS,
+        .design = {.activation = KS_ACTIVATION_CLAMPED_SILU, .gating = KS_GATING_CHOSEN},
+        .required = WHOLE | PRE_NORM | BIT(KS_PART_QKV_BIAS) | BIT(KS_PART_ATTN_OUTPUT_BIAS),
+        .optional = BIT(KS_PART_OUTPUT),
+        .attention = BIT(KS_PART_SINKS),
+        .experts = BIT(KS_PART_EXPERT_BIAS),
+        .keys = BIT(KS_KEYS_EXPERTS) | BIT(KS_KEYS_WINDOW),
+        .aliases = gpt_oss_names,
+        .window_period = 2,
+    },
+    {
+        .name = "qwen35",
+        .rope_pairing = KS_ROPE_HALVES,
+        .mixer = KS_MIXER_DELTA,
+        .design = {.gated_attention = 1},
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+        .attention = BIT(KS_PART_QK_NORM),
+        .keys = BIT(KS_KEYS_DELTA),
+        .aliases = qwen35_names,
+    },
+    {
+        .name = "qwen35moe",
+        .rope_pairing = KS_ROPE_HALVES,
+        .mixer = KS_MIXER_DELTA,
+        .mlp = KS_MLP_EXPERTS,
+        .design = {.gated_attention = 1, .gating = KS_GATING_SOFTMAX, .normalize_experts = 1},
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+        .attention = BIT(KS_PART_QK_NORM),
+        .experts = SHARED_EXPERT,
+        .keys = BIT(KS_KEYS_DELTA) | BIT(KS_KEYS_EXPERTS),
+        .aliases = qwen35_names,
+    },
+    {
+        .name = "lfm2",
+        .rope_pairing = KS_ROPE_HALVES,
+        .mixer = KS_MIXER_SHORTCONV,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+        .attention = BIT(KS_PART_QK_NORM),
+        .keys = BIT(KS_KEYS_CONV),
+        .aliases = lfm2_names,
+    },
+    {
+        .name = "lfm2moe",
+        .rope_pairing = KS_ROPE_HALVES,
+        .mixer = KS_MIXER_SHORTCONV,
+        .design = {.gating = KS_GATING_SIGMOID, .normalize_experts = 1},
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+        .attention = BIT(KS_PART_QK_NORM),
+        .experts = BIT(KS_PART_EXPERT_PREFERENCE),
+        .keys = BIT(KS_KEYS_CONV) | BIT(KS_KEYS_EXPERTS),
+        .aliases = lfm2_names,
     },
     {
         .name = "smollm3",
@@ -129,10 +224,13 @@ void ks_arch_list(char *text, size_t size)
 /* What a mixer and an MLP consist of; they bring their parts to the layers that have them. */
 static const struct ks_parts mixers[] = {
     [KS_MIXER_ATTENTION] = {BIT(KS_PART_ATTN), BIT(KS_PART_ATTN_QKV)},
+    [KS_MIXER_SHORTCONV] = {BIT(KS_PART_CONV), 0},
+    [KS_MIXER_DELTA] = {BIT(KS_PART_DELTA), 0},
 };
 static const struct ks_parts mlps[] = {
     [KS_MLP_GATED] = {BIT(KS_PART_FFN) | BIT(KS_PART_FFN_GATE), BIT(KS_PART_FFN_GATE_UP)},
     [KS_MLP_PLAIN] = {BIT(KS_PART_FFN), 0},
+    [KS_MLP_EXPERTS] = {BIT(KS_PART_EXPERTS), 0},
 };
 
 struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_traits *layer)
@@ -141,6 +239,12 @@ struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_
     if (layer) {
         parts.required |= mixers[layer->mixer].required | mlps[layer->mlp].required;
         parts.optional |= mixers[layer->mixer].optional | mlps[layer->mlp].optional;
+        if (layer->mixer == KS_MIXER_ATTENTION)
+            parts.required |= arch->attention;
+        if (layer->mlp == KS_MLP_EXPERTS) {
+            parts.required |= arch->experts;
+            parts.optional &= ~(BIT(KS_PART_FFN_BIAS) | BIT(KS_PART_FFN_GATE_BIAS));
+        }
     }
     return parts;
 }
@@ -159,12 +263,27 @@ bool ks_arch_has_keys(const struct ks_arch *arch, enum ks_key_set set)
     }
 }
 
+/* Which layers of a model of several mixers attend: those with heads of keys, or every so many. */
+static bool attends(const struct ks_arch *arch, const struct ks_hparams *h, uint32_t layer)
+{
+    uint32_t period = h->attention_period ? h->attention_period : 4;
+    switch (arch->mixer) {
+    case KS_MIXER_ATTENTION:
+        return true;
+    case KS_MIXER_SHORTCONV:
+        return h->layer[layer].kv_heads > 0;
+    case KS_MIXER_DELTA:
+        return (layer + 1) % period == 0;
+    }
+    return true;
+}
+
 void ks_arch_layers(const struct ks_arch *arch, struct ks_hparams *h)
 {
     for (uint32_t i = 0; i < h->layers; i++) {
         struct ks_layer_traits *l = &h->layer[i];
-        l->mixer = arch->mixer;
-        l->mlp = arch->mlp;
+        l->mixer = attends(arch, h, i) ? KS_MIXER_ATTENTION : arch->mixer;
+        l->mlp = h->experts > 0 && i >= h->leading_dense ? KS_MLP_EXPERTS : arch->mlp;
         l->rope = arch->no_rope_period && (i + 1) % arch->no_rope_period == 0 ? KS_NO_ROPE : 0;
     }
 }

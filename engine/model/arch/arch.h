@@ -46,6 +46,32 @@ enum ks_role {
     KS_ROLE_FFN_UP_BIAS,
     KS_ROLE_FFN_DOWN_BIAS,
     KS_ROLE_POST_FFN_NORM,
+    KS_ROLE_ATTN_SINKS,
+    KS_ROLE_ROUTER,
+    KS_ROLE_GATE_EXPERTS,
+    KS_ROLE_UP_EXPERTS,
+    KS_ROLE_DOWN_EXPERTS,
+    KS_ROLE_ROUTER_BIAS,
+    KS_ROLE_GATE_EXPERTS_BIAS,
+    KS_ROLE_UP_EXPERTS_BIAS,
+    KS_ROLE_DOWN_EXPERTS_BIAS,
+    KS_ROLE_EXPERT_PREFERENCE,
+    KS_ROLE_SHARED_GATE,
+    KS_ROLE_SHARED_UP,
+    KS_ROLE_SHARED_DOWN,
+    KS_ROLE_SHARED_ROUTER,
+    KS_ROLE_CONV_IN,
+    KS_ROLE_CONV_TAPS,
+    KS_ROLE_CONV_OUT,
+    KS_ROLE_DELTA_QKV,
+    KS_ROLE_DELTA_TAPS,
+    KS_ROLE_DELTA_GATE,
+    KS_ROLE_DELTA_ALPHA,
+    KS_ROLE_DELTA_BETA,
+    KS_ROLE_DELTA_RATE,
+    KS_ROLE_DELTA_BIAS,
+    KS_ROLE_DELTA_NORM,
+    KS_ROLE_DELTA_OUT,
     KS_ROLE_COUNT,
 };
 
@@ -72,6 +98,14 @@ enum ks_part {
     KS_PART_FFN_BIAS,
     KS_PART_FFN_GATE_BIAS,
     KS_PART_POST_FFN_NORM,
+    KS_PART_SINKS,
+    KS_PART_EXPERTS,
+    KS_PART_EXPERT_BIAS,       /* the router's too */
+    KS_PART_EXPERT_PREFERENCE, /* moves the choice of experts alone */
+    KS_PART_SHARED_EXPERT,
+    KS_PART_SHARED_ROUTER,
+    KS_PART_CONV,
+    KS_PART_DELTA,
 };
 
 /* A set of parts: bit KS_PART_BIT(part). */
@@ -86,6 +120,9 @@ enum ks_key_set {
     KS_KEYS_CAPS,
     KS_KEYS_SCALES,
     KS_KEYS_TEMPERATURE,
+    KS_KEYS_EXPERTS,
+    KS_KEYS_CONV,
+    KS_KEYS_DELTA,
 };
 
 /* A tensor's name that in this architecture stands for another role than roles.c says. */
@@ -105,9 +142,11 @@ struct ks_arch {
     const char *name; /* general.architecture */
     struct ks_design design;
     enum ks_rope_pairing rope_pairing;
-    enum ks_mixer mixer; /* of every layer, unless layers.c says otherwise */
-    enum ks_mlp mlp;
+    enum ks_mixer mixer;            /* of every layer, or of those that don't attend */
+    enum ks_mlp mlp;                /* of layers without experts; KS_MLP_EXPERTS: all have some */
     uint64_t required, optional;    /* parts beside the mixer's and the MLP's */
+    uint64_t attention;             /* what layers that attend need beside KS_PART_ATTN */
+    uint64_t experts;               /* what layers with experts need beside KS_PART_EXPERTS */
     uint64_t keys;                  /* sets of keys beside KS_KEYS_ALL */
     const struct ks_alias *aliases; /* or NULL */
     /* Windows. By default layer i has one where i % period < period - 1; 0: all have. A rope of
@@ -155,6 +194,19 @@ enum ks_dim {
     KS_DIM_Q_NORM,  /* head_dim, or as Q */
     KS_DIM_K_NORM,  /* head_dim, or as K */
     KS_DIM_ROPE,    /* rope[0].dims / 2 */
+    KS_DIM_HEADS,
+    KS_DIM_Q_GATED, /* as Q, or twice that */
+    KS_DIM_EXPERTS,
+    KS_DIM_EXPERT_FFN,
+    KS_DIM_FFN_STACK,    /* experts * expert_ffn */
+    KS_DIM_HIDDEN_STACK, /* experts * hidden */
+    KS_DIM_SHARED_FFN,
+    KS_DIM_TAPS,
+    KS_DIM_CONV_IN,        /* 3 * hidden */
+    KS_DIM_DELTA_CHANNELS, /* q, k and v of a delta net */
+    KS_DIM_DELTA_HEADS,    /* of v */
+    KS_DIM_DELTA_INNER,
+    KS_DIM_DELTA_V, /* inner / heads */
 };
 
 enum { KS_MAX_PARTS_OF_ROLE = 3 };
@@ -165,6 +217,7 @@ struct ks_role_info {
     bool per_layer;         /* the slot is in struct ks_net_layer, else in struct ks_net */
     bool vector;            /* decoded to f32 */
     enum ks_dim cols, rows; /* rows is KS_DIM_ONE of most vectors */
+    bool stacked;           /* a matrix of each expert, in the tensor's third dimension */
     size_t slot;            /* offset of a struct ks_matrix, or of a const float * for a vector */
     /* Of a tensor without a slot of its own: the roles whose rows (of a vector: elements) follow
      * one another in it. */
@@ -193,6 +246,11 @@ int ks_fields_read(const struct ks_gguf *g, const char *file, const struct ks_ar
 bool ks_fields_have(const struct ks_arch *arch, const char *key);
 /* The same of any architecture, passing over what is wrong. */
 void ks_fields_glance(const struct ks_gguf *g, struct ks_hparams *h);
+
+/* Checks the numbers of experts that are in h, sets their defaults, and refuses what this
+ * architecture does not compute. */
+int ks_experts_read(const struct ks_gguf *g, const char *file, const struct ks_arch *arch,
+                    struct ks_hparams *h, struct ks_error *err);
 
 /*
  * Reads and checks the hyperparameters that the metadata gives. file: how messages name the file.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/kernels/recur.h"
 #include "engine/model/arch/arch.h"
 
 #define WHOLE(text, field, need, low, high)                                                        \
@@ -80,6 +81,19 @@ static const struct field fields[] = {
     REAL_OF(KS_KEYS_SCALES, "residual_scale", residual_scale, false, 0, 1e6),
     REAL_OF(KS_KEYS_SCALES, "logit_scale", logit_scale, false, 0, 1e6),
     REAL_OF(KS_KEYS_TEMPERATURE, "attention.temperature_scale", temperature_scale, false, 0, 1e6),
+    WHOLE_OF(KS_KEYS_EXPERTS, "expert_count", experts, false, 0, 4096),
+    WHOLE_OF(KS_KEYS_EXPERTS, "expert_used_count", experts_used, false, 0, 4096),
+    WHOLE_OF(KS_KEYS_EXPERTS, "expert_feed_forward_length", expert_ffn, false, 1, 1 << 22),
+    WHOLE_OF(KS_KEYS_EXPERTS, "expert_shared_feed_forward_length", shared_ffn, false, 0, 1 << 22),
+    REAL_OF(KS_KEYS_EXPERTS, "expert_weights_scale", expert_scale, false, 0, 1e6),
+    WHOLE_OF(KS_KEYS_EXPERTS, "leading_dense_block_count", leading_dense, false, 0, KS_MAX_LAYERS),
+    WHOLE_OF(KS_KEYS_CONV, "shortconv.l_cache", conv_taps, true, 1, 1024),
+    WHOLE_OF(KS_KEYS_DELTA, "ssm.conv_kernel", conv_taps, true, 1, 1024),
+    WHOLE_OF(KS_KEYS_DELTA, "ssm.state_size", delta_dim, true, 1, KS_DELTA_MOST_K),
+    WHOLE_OF(KS_KEYS_DELTA, "ssm.group_count", delta_k_heads, true, 1, 4096),
+    WHOLE_OF(KS_KEYS_DELTA, "ssm.time_step_rank", delta_v_heads, true, 1, 4096),
+    WHOLE_OF(KS_KEYS_DELTA, "ssm.inner_size", delta_inner, true, 1, 1 << 22),
+    WHOLE_OF(KS_KEYS_DELTA, "full_attention_interval", attention_period, false, 1, KS_MAX_LAYERS),
 };
 
 #define N_FIELDS (sizeof fields / sizeof *fields)

@@ -57,35 +57,23 @@ static int check_architecture(const struct reader *r, const struct ks_arch **arc
                    r->file, r->h->architecture, known);
 }
 
-/* A count that would change the computation in a way that no description here covers. */
-static int refuse_experts(const struct reader *r, struct ks_error *err)
-{
-    char key[256];
-    uint32_t experts = 0;
-    if (ks_gguf_get_u32(r->gguf, key_of(r, "expert_count", key), &experts, err) < 0)
-        return -1;
-    if (experts == 0)
-        return 0;
-    return ks_fail(err, KS_UNSUPPORTED,
-                   "%s: %s is %u: mixtures of experts are not computed for this architecture",
-                   r->file, key, experts);
-}
-
 static int check_heads_of(const struct reader *r, struct ks_layer_traits *l, struct ks_error *err)
 {
     const struct ks_hparams *h = r->h;
+    l->head_dim = h->head_dim;
+    l->head_dim_v = h->head_dim_v;
     if (l->kv_heads == 0 && h->kv_heads == 0)
         l->kv_heads = l->heads;
-    if (l->heads == 0 || l->ffn == 0)
+    if (l->heads == 0 || (l->ffn == 0 && l->mlp != KS_MLP_EXPERTS))
         return ks_fail(err, KS_BAD_INPUT, "%s: layer %td has no %s", r->file, l - h->layer,
                        l->heads ? "feed_forward_length" : "attention.head_count");
+    if (l->mixer != KS_MIXER_ATTENTION)
+        return 0;
     if (l->kv_heads == 0 || l->heads % l->kv_heads != 0)
         return ks_fail(err, KS_BAD_INPUT,
                        "%s: %s.attention.head_count (%u) is no multiple of "
                        "%s.attention.head_count_kv (%u)",
                        r->file, h->architecture, l->heads, h->architecture, l->kv_heads);
-    l->head_dim = h->head_dim;
-    l->head_dim_v = h->head_dim_v;
     return 0;
 }
 
@@ -177,6 +165,23 @@ static void set_scales(const struct ks_arch *arch, struct ks_hparams *h)
         h->logit_scale = 1;
 }
 
+static int check_delta(const struct reader *r, struct ks_error *err)
+{
+    const struct ks_hparams *h = r->h;
+    if (h->delta_inner == 0)
+        return 0;
+    if (h->delta_v_heads % h->delta_k_heads != 0)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "%s: %s.ssm.time_step_rank (%u) is no multiple of %s.ssm.group_count (%u)",
+                       r->file, h->architecture, h->delta_v_heads, h->architecture,
+                       h->delta_k_heads);
+    if (h->delta_inner % h->delta_v_heads != 0)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "%s: %s.ssm.inner_size (%u) is no multiple of %s.ssm.time_step_rank (%u)",
+                       r->file, h->architecture, h->delta_inner, h->architecture, h->delta_v_heads);
+    return 0;
+}
+
 /* Three places tell the vocabulary's size; they must agree. */
 static int check_vocab(const struct reader *r, struct ks_error *err)
 {
@@ -217,11 +222,11 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
     h.window = arch->window;
     h.attn_softcap = arch->attn_softcap;
     h.final_softcap = arch->final_softcap;
-    if (ks_fields_read(g, file, arch, &h, err) || refuse_experts(&r, err) || check_heads(&r, err) ||
-        check_rope(&r, arch, err) || check_vocab(&r, err))
+    if (ks_fields_read(g, file, arch, &h, err) || ks_experts_read(g, file, arch, &h, err))
         return -1;
     ks_arch_layers(arch, &h);
-    if (ks_windows_read(g, file, arch, &h, err))
+    if (check_heads(&r, err) || check_rope(&r, arch, err) || check_delta(&r, err) ||
+        check_vocab(&r, err) || ks_windows_read(g, file, arch, &h, err))
         return -1;
     set_scales(arch, &h);
     if (ks_keys_check(g, file, arch, err))

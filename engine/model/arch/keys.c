@@ -17,10 +17,14 @@ static const struct {
     {"vocab_size", KS_KEYS_ALL},
     {"attention.sliding_window_pattern", KS_KEYS_WINDOW},
     {"attention.causal", KS_KEYS_ALL},
-    {"rope.scaling.finetuned", KS_KEYS_ALL}, /* history */
-    {"tensor_data_layout", KS_KEYS_ALL},     /* history, of the conversion */
-    {"pooling_type", KS_KEYS_ALL},           /* of embeddings */
-    {"use_parallel_residual", KS_KEYS_ALL},  /* said by the tensors there are */
+    {"expert_count", KS_KEYS_ALL},
+    {"expert_gating_func", KS_KEYS_EXPERTS},
+    {"expert_weights_norm", KS_KEYS_EXPERTS},
+    {"rope.dimension_sections", KS_KEYS_DELTA}, /* alike for text, whose positions are numbers */
+    {"rope.scaling.finetuned", KS_KEYS_ALL},    /* history */
+    {"tensor_data_layout", KS_KEYS_ALL},        /* history, of the conversion */
+    {"pooling_type", KS_KEYS_ALL},              /* of embeddings */
+    {"use_parallel_residual", KS_KEYS_ALL},     /* said by the tensors there are */
 };
 
 static bool is_known(const struct ks_arch *arch, const char *option)

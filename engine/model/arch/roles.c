@@ -14,6 +14,18 @@
         .part = (role_part), .name = (text), .per_layer = true, .vector = true, .cols = (c),       \
         .rows = KS_DIM_ONE, .slot = offsetof(struct ks_net_layer, field)                           \
     }
+/* One matrix of each expert, one behind the other; r is the rows of all. */
+#define STACK(role_part, text, field, c, r)                                                        \
+    {                                                                                              \
+        .part = (role_part), .name = (text), .per_layer = true, .stacked = true, .cols = (c),      \
+        .rows = (r), .slot = offsetof(struct ks_net_layer, field)                                  \
+    }
+/* A vector of each of several things, decoded one behind the other. */
+#define VECTORS(role_part, text, field, c, r)                                                      \
+    {                                                                                              \
+        .part = (role_part), .name = (text), .per_layer = true, .vector = true, .cols = (c),       \
+        .rows = (r), .slot = offsetof(struct ks_net_layer, field)                                  \
+    }
 /* Of the model outside its layers. */
 #define NET_MATRIX(role_part, text, field, c, r)                                                   \
     {                                                                                              \
@@ -46,7 +58,7 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
     [KS_ROLE_ATTN_NORM] = VECTOR(KS_PART_ATTN_NORM, "attn_norm.weight", attn_norm, KS_DIM_HIDDEN),
     [KS_ROLE_ATTN_NORM_BIAS] =
         VECTOR(KS_PART_NORM_BIAS, "attn_norm.bias", attn_norm_bias, KS_DIM_HIDDEN),
-    [KS_ROLE_ATTN_Q] = MATRIX(KS_PART_ATTN, "attn_q.weight", attn_q, KS_DIM_HIDDEN, KS_DIM_Q),
+    [KS_ROLE_ATTN_Q] = MATRIX(KS_PART_ATTN, "attn_q.weight", attn_q, KS_DIM_HIDDEN, KS_DIM_Q_GATED),
     [KS_ROLE_ATTN_K] = MATRIX(KS_PART_ATTN, "attn_k.weight", attn_k, KS_DIM_HIDDEN, KS_DIM_K),
     [KS_ROLE_ATTN_V] = MATRIX(KS_PART_ATTN, "attn_v.weight", attn_v, KS_DIM_HIDDEN, KS_DIM_V),
     [KS_ROLE_ATTN_QKV] =
@@ -105,6 +117,59 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
     [KS_ROLE_FFN_DOWN_BIAS] = VECTOR(KS_PART_FFN_BIAS, "ffn_down.bias", bias_down, KS_DIM_HIDDEN),
     [KS_ROLE_POST_FFN_NORM] =
         VECTOR(KS_PART_POST_FFN_NORM, "post_ffw_norm.weight", post_ffn_norm, KS_DIM_HIDDEN),
+
+    [KS_ROLE_ATTN_SINKS] = VECTOR(KS_PART_SINKS, "attn_sinks.weight", sinks, KS_DIM_HEADS),
+
+    [KS_ROLE_ROUTER] =
+        MATRIX(KS_PART_EXPERTS, "ffn_gate_inp.weight", router, KS_DIM_HIDDEN, KS_DIM_EXPERTS),
+    [KS_ROLE_GATE_EXPERTS] = STACK(KS_PART_EXPERTS, "ffn_gate_exps.weight", gate_experts,
+                                   KS_DIM_HIDDEN, KS_DIM_FFN_STACK),
+    [KS_ROLE_UP_EXPERTS] =
+        STACK(KS_PART_EXPERTS, "ffn_up_exps.weight", up_experts, KS_DIM_HIDDEN, KS_DIM_FFN_STACK),
+    [KS_ROLE_DOWN_EXPERTS] = STACK(KS_PART_EXPERTS, "ffn_down_exps.weight", down_experts,
+                                   KS_DIM_EXPERT_FFN, KS_DIM_HIDDEN_STACK),
+    [KS_ROLE_ROUTER_BIAS] =
+        VECTOR(KS_PART_EXPERT_BIAS, "ffn_gate_inp.bias", bias_router, KS_DIM_EXPERTS),
+    [KS_ROLE_GATE_EXPERTS_BIAS] = VECTORS(KS_PART_EXPERT_BIAS, "ffn_gate_exps.bias",
+                                          bias_gate_experts, KS_DIM_EXPERT_FFN, KS_DIM_EXPERTS),
+    [KS_ROLE_UP_EXPERTS_BIAS] = VECTORS(KS_PART_EXPERT_BIAS, "ffn_up_exps.bias", bias_up_experts,
+                                        KS_DIM_EXPERT_FFN, KS_DIM_EXPERTS),
+    [KS_ROLE_DOWN_EXPERTS_BIAS] = VECTORS(KS_PART_EXPERT_BIAS, "ffn_down_exps.bias",
+                                          bias_down_experts, KS_DIM_HIDDEN, KS_DIM_EXPERTS),
+    [KS_ROLE_EXPERT_PREFERENCE] =
+        VECTOR(KS_PART_EXPERT_PREFERENCE, "exp_probs_b.bias", preference, KS_DIM_EXPERTS),
+    [KS_ROLE_SHARED_GATE] = MATRIX(KS_PART_SHARED_EXPERT, "ffn_gate_shexp.weight", shared_gate,
+                                   KS_DIM_HIDDEN, KS_DIM_SHARED_FFN),
+    [KS_ROLE_SHARED_UP] = MATRIX(KS_PART_SHARED_EXPERT, "ffn_up_shexp.weight", shared_up,
+                                 KS_DIM_HIDDEN, KS_DIM_SHARED_FFN),
+    [KS_ROLE_SHARED_DOWN] = MATRIX(KS_PART_SHARED_EXPERT, "ffn_down_shexp.weight", shared_down,
+                                   KS_DIM_SHARED_FFN, KS_DIM_HIDDEN),
+    [KS_ROLE_SHARED_ROUTER] = MATRIX(KS_PART_SHARED_ROUTER, "ffn_gate_inp_shexp.weight",
+                                     shared_router, KS_DIM_HIDDEN, KS_DIM_ONE),
+
+    [KS_ROLE_CONV_IN] =
+        MATRIX(KS_PART_CONV, "shortconv.in_proj.weight", conv_in, KS_DIM_HIDDEN, KS_DIM_CONV_IN),
+    [KS_ROLE_CONV_TAPS] =
+        VECTORS(KS_PART_CONV, "shortconv.conv.weight", taps, KS_DIM_TAPS, KS_DIM_HIDDEN),
+    [KS_ROLE_CONV_OUT] =
+        MATRIX(KS_PART_CONV, "shortconv.out_proj.weight", conv_out, KS_DIM_HIDDEN, KS_DIM_HIDDEN),
+
+    /* Files name it as attention's: see the architectures' aliases. */
+    [KS_ROLE_DELTA_QKV] =
+        MATRIX(KS_PART_DELTA, "ssm_qkv.weight", delta_qkv, KS_DIM_HIDDEN, KS_DIM_DELTA_CHANNELS),
+    [KS_ROLE_DELTA_TAPS] =
+        VECTORS(KS_PART_DELTA, "ssm_conv1d.weight", taps, KS_DIM_TAPS, KS_DIM_DELTA_CHANNELS),
+    [KS_ROLE_DELTA_GATE] =
+        MATRIX(KS_PART_DELTA, "attn_gate.weight", delta_gate, KS_DIM_HIDDEN, KS_DIM_DELTA_INNER),
+    [KS_ROLE_DELTA_ALPHA] =
+        MATRIX(KS_PART_DELTA, "ssm_alpha.weight", delta_alpha, KS_DIM_HIDDEN, KS_DIM_DELTA_HEADS),
+    [KS_ROLE_DELTA_BETA] =
+        MATRIX(KS_PART_DELTA, "ssm_beta.weight", delta_beta, KS_DIM_HIDDEN, KS_DIM_DELTA_HEADS),
+    [KS_ROLE_DELTA_RATE] = VECTOR(KS_PART_DELTA, "ssm_a", delta_rate, KS_DIM_DELTA_HEADS),
+    [KS_ROLE_DELTA_BIAS] = VECTOR(KS_PART_DELTA, "ssm_dt.bias", delta_bias, KS_DIM_DELTA_HEADS),
+    [KS_ROLE_DELTA_NORM] = VECTOR(KS_PART_DELTA, "ssm_norm.weight", delta_norm, KS_DIM_DELTA_V),
+    [KS_ROLE_DELTA_OUT] =
+        MATRIX(KS_PART_DELTA, "ssm_out.weight", delta_out, KS_DIM_DELTA_INNER, KS_DIM_HIDDEN),
 };
 
 const struct ks_role_info *ks_role_info(enum ks_role role)
@@ -164,6 +229,37 @@ void ks_role_name(const struct ks_arch *arch, enum ks_role role, uint32_t layer,
         snprintf(text, size, "%s", name);
 }
 
+/* The dimensions of experts, convolutions and delta nets. */
+static uint64_t sparse_dim_size(enum ks_dim dim, const struct ks_hparams *h)
+{
+    switch (dim) {
+    case KS_DIM_EXPERTS:
+        return h->experts;
+    case KS_DIM_EXPERT_FFN:
+        return h->expert_ffn;
+    case KS_DIM_FFN_STACK:
+        return (uint64_t)h->experts * h->expert_ffn;
+    case KS_DIM_HIDDEN_STACK:
+        return (uint64_t)h->experts * h->hidden;
+    case KS_DIM_SHARED_FFN:
+        return h->shared_ffn;
+    case KS_DIM_TAPS:
+        return h->conv_taps;
+    case KS_DIM_CONV_IN:
+        return 3 * (uint64_t)h->hidden;
+    case KS_DIM_DELTA_CHANNELS:
+        return 2 * (uint64_t)h->delta_k_heads * h->delta_dim + h->delta_inner;
+    case KS_DIM_DELTA_HEADS:
+        return h->delta_v_heads;
+    case KS_DIM_DELTA_INNER:
+        return h->delta_inner;
+    case KS_DIM_DELTA_V:
+        return h->delta_v_heads ? h->delta_inner / h->delta_v_heads : 0;
+    default:
+        return 0;
+    }
+}
+
 uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h, uint32_t layer)
 {
     const struct ks_layer_traits *l = &h->layer[layer];
@@ -197,8 +293,13 @@ uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h, uint32_t layer
         return by_head ? l->head_dim : k;
     case KS_DIM_ROPE:
         return h->rope[0].dims / 2;
+    case KS_DIM_HEADS:
+        return l->heads;
+    case KS_DIM_Q_GATED:
+        return h->design.gated_attention ? 2 * q : q;
+    default:
+        return sparse_dim_size(dim, h);
     }
-    return 0;
 }
 
 const char *ks_dim_name(enum ks_dim dim)
@@ -217,6 +318,19 @@ const char *ks_dim_name(enum ks_dim dim)
         [KS_DIM_Q_NORM] = "key_length, or times head_count",
         [KS_DIM_K_NORM] = "key_length, or times head_count_kv",
         [KS_DIM_ROPE] = "half of rope.dimension_count",
+        [KS_DIM_HEADS] = "head_count",
+        [KS_DIM_Q_GATED] = "head_count x key_length, or twice that",
+        [KS_DIM_EXPERTS] = "expert_count",
+        [KS_DIM_EXPERT_FFN] = "expert_feed_forward_length",
+        [KS_DIM_FFN_STACK] = "expert_count x expert_feed_forward_length",
+        [KS_DIM_HIDDEN_STACK] = "expert_count x embedding_length",
+        [KS_DIM_SHARED_FFN] = "expert_shared_feed_forward_length",
+        [KS_DIM_TAPS] = "length of the convolution",
+        [KS_DIM_CONV_IN] = "3 x embedding_length",
+        [KS_DIM_DELTA_CHANNELS] = "2 x ssm.group_count x ssm.state_size + ssm.inner_size",
+        [KS_DIM_DELTA_HEADS] = "ssm.time_step_rank",
+        [KS_DIM_DELTA_INNER] = "ssm.inner_size",
+        [KS_DIM_DELTA_V] = "ssm.inner_size / ssm.time_step_rank",
     };
     return names[dim];
 }

@@ -1,6 +1,10 @@
 /* Attention over the sequences of a batch, with what architectures do to q and k before it. */
 #include "engine/model/net/blocks.h"
 
+#include <string.h>
+
+#include "engine/kernels/recur.h"
+
 /* q's or k's norm: each head by itself, or the row as a whole. */
 static void norm_heads(const struct ks_step *s, const float *gain, float *x, size_t heads, size_t n)
 {
@@ -46,8 +50,26 @@ static int attend(const struct ks_step *s, struct ks_error *err)
         .window = t->window,
         .scale = s->net->hparams->attention_scale,
         .softcap = s->net->hparams->attn_softcap,
+        .sinks = s->layer->sinks,
     };
     return ks_attend(b->cpu, &a, b->attended, (size_t)t->heads * t->head_dim_v, err);
+}
+
+/* b->q, and where each head has a gate beside its query, b->gates. */
+static int project_queries(const struct ks_step *s, const float *in, struct ks_error *err)
+{
+    struct ks_body *b = s->body;
+    const struct ks_net_layer *l = s->layer;
+    size_t dim = s->traits->head_dim, heads = s->kept * s->traits->heads;
+    if (!s->net->hparams->design.gated_attention)
+        return ks_block_project(b, &l->attn_q, l->bias_q, in, s->kept, b->q, err);
+    if (ks_block_project(b, &l->attn_q, l->bias_q, in, s->kept, b->queries, err))
+        return -1;
+    for (size_t h = 0; h < heads; h++) {
+        memcpy(b->q + h * dim, b->queries + 2 * h * dim, dim * sizeof *b->q);
+        memcpy(b->gates + h * dim, b->queries + (2 * h + 1) * dim, dim * sizeof *b->q);
+    }
+    return 0;
 }
 
 /* Every row is a key; the kept ones are queries. */
@@ -63,7 +85,7 @@ int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks
     rotate(s, b->k, t->kv_heads, s->n);
     ks_step_pack(s, in, b->widths.hidden * sizeof *in);
     ks_step_pack(s, b->positions, sizeof *b->positions);
-    if (ks_block_project(b, &l->attn_q, l->bias_q, in, s->kept, b->q, err))
+    if (project_queries(s, in, err))
         return -1;
     norm_heads(s, l->q_norm, b->q, t->heads, s->kept);
     rotate(s, b->q, t->heads, s->kept);
@@ -72,5 +94,7 @@ int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks
                     s->net->query_scale);
     if (attend(s, err))
         return -1;
+    if (s->net->hparams->design.gated_attention)
+        ks_sigmoid_mul(b->cpu, b->attended, b->gates, s->kept, (size_t)t->heads * t->head_dim_v);
     return ks_block_project(b, &l->attn_output, l->bias_o, b->attended, s->kept, out, err);
 }

@@ -12,6 +12,7 @@
 /* Columns of the activations of a row: the greatest of any layer. */
 struct ks_widths {
     size_t hidden, mixed, q, k, v, attended, ffn;
+    size_t queries; /* of attn_q's output where it has gates too, else 0 */
 };
 
 struct ks_body {
@@ -20,11 +21,14 @@ struct ks_body {
     size_t max_rows;
     /* Scratch, each (max_rows, width). normed also takes what a block adds to the residual: by then
      * its own content is used up. The blocks' own scratch lies in one place, as they take turns:
-     * attention's q, k, v and attended, the MLP's gate and up. */
+     * attention's q, k, v, attended, gates and queries, the MLP's gate and up; the blocks of
+     * sparse.c and recurrent.c lay it out by themselves. */
     float *normed;
     float *mixed; /* (max_rows, hidden) of models whose MLP reads what the mixer reads; else NULL */
-    float *q, *k, *v, *attended;
+    float *q, *k, *v, *attended, *gates, *queries;
     float *gate, *up;
+    float *block; /* (block_floats) */
+    uint64_t block_floats;
     int32_t *positions; /* (max_rows) */
     size_t *kept;       /* (max_rows + 1) where each sequence's kept rows start at the front */
     float *memory;
@@ -57,8 +61,20 @@ void ks_block_norm(struct ks_body *b, const struct ks_hparams *h, const float *x
  * out may be in.
  */
 int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks_error *err);
+int ks_block_shortconv(const struct ks_step *s, float *in, float *out, struct ks_error *err);
+int ks_block_delta(const struct ks_step *s, float *in, float *out, struct ks_error *err);
 
 /* The MLPs: out(kept, hidden) = mlp(in(kept, hidden)). out may be in. */
 int ks_block_mlp(const struct ks_step *s, const float *in, float *out, struct ks_error *err);
+/* gate(n, dim) = activation(gate) * up, as the MLP of a gated model has it. */
+int ks_block_gate(const struct ks_step *s, float *gate, const float *up, size_t n, size_t dim,
+                  struct ks_error *err);
+int ks_block_experts(const struct ks_step *s, const float *in, float *out, struct ks_error *err);
+
+/* Floats of scratch that the blocks need which lay it out by themselves: those of a row, and those
+ * for a batch of max_rows. 0 for a model without them. */
+size_t ks_shortconv_row_floats(const struct ks_hparams *h);
+size_t ks_delta_row_floats(const struct ks_hparams *h);
+size_t ks_experts_floats(const struct ks_hparams *h, size_t max_rows);
 
 #endif

@@ -23,14 +23,23 @@ static struct ks_widths widths_of(const struct ks_hparams *h)
         w.attended = greatest(w.attended, (size_t)l->heads * l->head_dim_v);
         w.ffn = greatest(w.ffn, l->ffn);
     }
+    w.queries = h->design.gated_attention ? 2 * w.q : 0;
     return w;
 }
 
-/* Floats of one row of scratch. */
-static size_t row_floats(const struct ks_widths *w)
+/* Floats of the blocks' scratch; false where that is beyond counting. */
+static bool block_floats(const struct ks_hparams *h, size_t rows, uint64_t *floats)
 {
-    size_t attention = w->q + w->k + w->v + w->attended, ffn = 2 * w->ffn;
-    return w->hidden + w->mixed + greatest(attention, ffn);
+    const struct ks_widths w = widths_of(h);
+    size_t row = w.q + w.k + w.v + w.attended + w.queries + w.queries / 2;
+    row = greatest(row, 2 * w.ffn);
+    row = greatest(row, ks_shortconv_row_floats(h));
+    row = greatest(row, ks_delta_row_floats(h));
+    size_t experts = ks_experts_floats(h, rows);
+    if (!ks_mul_u64(rows, row, floats))
+        return false;
+    *floats = *floats > experts ? *floats : experts;
+    return true;
 }
 
 /* Whole blocks of 16 rows keep every part of the scratch on a cache line. */
@@ -41,9 +50,14 @@ static size_t whole_blocks(size_t rows)
 
 uint64_t ks_body_bytes(const struct ks_hparams *h, size_t max_rows)
 {
+    size_t rows = whole_blocks(max_rows);
     const struct ks_widths w = widths_of(h);
-    uint64_t row = row_floats(&w) * sizeof(float) + sizeof(int32_t) + sizeof(size_t), bytes;
-    return ks_mul_u64(row, whole_blocks(max_rows), &bytes) ? bytes : UINT64_MAX;
+    uint64_t row = (w.hidden + w.mixed) * sizeof(float) + sizeof(int32_t) + sizeof(size_t);
+    uint64_t block, bytes;
+    if (!block_floats(h, rows, &block) || !ks_mul_u64(block, sizeof(float), &block) ||
+        !ks_mul_u64(row, rows, &bytes) || !ks_add_u64(bytes, block, &bytes))
+        return UINT64_MAX;
+    return bytes;
 }
 
 static void lay_out(struct ks_body *b)
@@ -56,6 +70,9 @@ static void lay_out(struct ks_body *b)
     b->k = b->q + n * w->q;
     b->v = b->k + n * w->k;
     b->attended = b->v + n * w->v;
+    b->gates = b->attended + n * w->attended;
+    b->queries = b->gates + n * (w->queries / 2);
+    b->block = b->q;
     b->gate = b->q;
     b->up = b->gate + n * w->ffn;
 }
@@ -68,7 +85,9 @@ struct ks_body *ks_body_create(struct ks_cpu *cpu, const struct ks_hparams *h, s
     struct ks_body *b = calloc(1, sizeof *b);
     if (b) {
         *b = (struct ks_body){.cpu = cpu, .widths = w, .max_rows = rows};
-        b->memory = ks_alloc_aligned(rows, row_floats(&w) * sizeof(float));
+        if (ks_body_bytes(h, max_rows) < SIZE_MAX && block_floats(h, rows, &b->block_floats))
+            b->memory = ks_alloc_aligned(rows * (w.hidden + w.mixed) + (size_t)b->block_floats,
+                                         sizeof(float));
         b->positions = calloc(rows, sizeof *b->positions);
         b->kept = calloc(rows + 1, sizeof *b->kept);
     }
@@ -94,7 +113,8 @@ void ks_body_destroy(struct ks_body *b)
 static bool same_widths(const struct ks_widths *a, const struct ks_widths *b)
 {
     return a->hidden == b->hidden && a->mixed == b->mixed && a->q == b->q && a->k == b->k &&
-           a->v == b->v && a->attended == b->attended && a->ffn == b->ffn;
+           a->v == b->v && a->attended == b->attended && a->ffn == b->ffn &&
+           a->queries == b->queries;
 }
 
 /* Fills b->positions. The batch is our own making: a bad one is a mistake of ours. */
@@ -102,7 +122,9 @@ static int place(struct ks_body *b, const struct ks_net *net, const struct ks_ba
                  struct ks_error *err)
 {
     const struct ks_widths w = widths_of(net->hparams);
-    if (!same_widths(&w, &b->widths))
+    uint64_t floats;
+    if (!same_widths(&w, &b->widths) || !block_floats(net->hparams, b->max_rows, &floats) ||
+        floats != b->block_floats)
         return ks_fail(err, KS_INTERNAL, "a net in a body made for other hyperparameters");
     if (batch->starts[batch->n_sequences] > b->max_rows)
         return ks_fail(err, KS_INTERNAL, "a batch of %zu rows in a body for %zu",
@@ -181,8 +203,18 @@ static int mix(const struct ks_step *s, float *in, float *out, struct ks_error *
     switch (s->traits->mixer) {
     case KS_MIXER_ATTENTION:
         return ks_block_attention(s, in, out, err);
+    case KS_MIXER_SHORTCONV:
+        return ks_block_shortconv(s, in, out, err);
+    case KS_MIXER_DELTA:
+        return ks_block_delta(s, in, out, err);
     }
     return ks_fail(err, KS_INTERNAL, "a layer with no mixer");
+}
+
+static int run_mlp(const struct ks_step *s, const float *in, float *out, struct ks_error *err)
+{
+    return s->traits->mlp == KS_MLP_EXPERTS ? ks_block_experts(s, in, out, err)
+                                            : ks_block_mlp(s, in, out, err);
 }
 
 static bool is_parallel(const struct ks_step *s)
@@ -201,7 +233,7 @@ static int run_parallel(const struct ks_step *s, float *x, struct ks_error *err)
         return -1;
     ks_step_pack(s, x, s->body->widths.hidden * sizeof *x);
     leave(s, l->post_attn_norm, mixed, x);
-    if (ks_block_mlp(s, in, in, err))
+    if (run_mlp(s, in, in, err))
         return -1;
     leave(s, l->post_ffn_norm, in, x);
     return 0;
@@ -218,7 +250,7 @@ static int run_sequential(const struct ks_step *s, float *x, struct ks_error *er
     ks_step_pack(s, x, s->body->widths.hidden * sizeof *x);
     leave(s, l->post_attn_norm, y, x);
     enter(s, l->ffn_norm, l->ffn_norm_bias, x, s->kept, y);
-    if (ks_block_mlp(s, y, y, err))
+    if (run_mlp(s, y, y, err))
         return -1;
     leave(s, l->post_ffn_norm, y, x);
     return 0;

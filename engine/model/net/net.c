@@ -51,6 +51,10 @@ static int check_shape(const struct binding *b, size_t i, const struct ks_role_i
     const char *name = ks_model_tensor_name(b->model, i), *file = b->model->shown;
     uint64_t cols = ks_dim_size(role->cols, &b->model->hparams, layer);
     uint64_t rows = ks_dim_size(role->rows, &b->model->hparams, layer);
+    uint64_t stacked = ks_gguf_tensor(b->model->gguf, i)->dims[2];
+    if (role->stacked && stacked != b->model->hparams.experts)
+        return ks_fail(err, KS_BAD_INPUT, "%s: tensor %s has %llu matrices, not %u (expert_count)",
+                       file, name, (unsigned long long)stacked, b->model->hparams.experts);
     if (t->cols == cols && t->rows == rows)
         return 0;
     if (rows == 1)

@@ -53,7 +53,7 @@ static const struct refusal refusals[] = {
      {STRING("general.architecture", "mamba")},
      {"general.architecture", "\"mamba\"", "knows llama"}},
     {KS_BAD_INPUT, {U32("general.architecture", 3)}, {"general.architecture"}},
-    {KS_UNSUPPORTED, {U32("llama.expert_count", 8)}, {"llama.expert_count is 8"}},
+    {KS_BAD_INPUT, {U32("llama.expert_count", 8)}, {"llama.expert_used_count is 0", "1..8"}},
 
     /* numbers missing, of a wrong type or out of range */
     {KS_BAD_INPUT, {NO_KEY("llama.block_count")}, {"llama.block_count", "missing"}},
