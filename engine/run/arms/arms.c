@@ -77,6 +77,7 @@ static int resolve_mix(struct ks_arm *arm, const struct ks_arm_spec *spec,
                                  .layers = info->layers,
                                  .heads = info->heads,
                                  .kv_heads = info->kv_heads,
+                                 .experts = ks_model_hparams(arm->model)->experts,
                                  .tied = info->tied};
     int failed = list_mix_tensors(arm->model, &tensors, err) ||
                  ks_mix_resolve(&mix, &model, tensors, n, arm->types, warn, ctx, err);

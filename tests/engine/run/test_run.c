@@ -113,6 +113,45 @@ static void an_arm_without_a_change_is_exactly_zero(void **state)
     ks_snapshot_release(s);
 }
 
+static struct ks_plan *plan_with_experts(int threads)
+{
+    struct ks_error err;
+    struct ks_plan *plan = make_plan(threads, 64);
+    ks_model_unref(plan->reference);
+    plan->reference = ks_model_open(test_data("model/qwen3moe.gguf"), NULL, NULL, &err);
+    if (!plan->reference)
+        fail_msg("%s", err.text);
+    add_arm(plan, "experts", "ffn_(up|down|gate)_exps", "Q4_0");
+    add_arm(plan, "last", "blk\\.1\\.ffn_down_exps", "Q8_0");
+    add_arm(plan, "preset", NULL, NULL);
+    set(&plan->arms[2].preset, "Q4_0");
+    return plan;
+}
+
+/* The stacks of experts are what such a preset is for; the router stays as it is. */
+static void arms_of_a_mixture_quantize_its_experts(void **state)
+{
+    (void)state;
+    const struct ks_snapshot *s = run_to_end(plan_with_experts(1));
+    const struct ks_snapshot *more = run_to_end(plan_with_experts(7));
+    assert_same_results(s, more);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(s->arms[i].numbers.kld_mean > 0);
+    assert_true(s->arms[0].numbers.kld_mean > s->arms[1].numbers.kld_mean);
+    struct ks_error err;
+    struct ks_model *m = ks_model_open(test_data("model/qwen3moe.gguf"), NULL, NULL, &err);
+    for (size_t i = 0; i < ks_model_n_tensors(m); i++) {
+        const char *name = ks_model_tensor_name(m, i), *type = s->facts->arms[2].types[i];
+        if (strstr(name, "_exps."))
+            assert_string_equal(type, "Q4_0");
+        if (strstr(name, "gate_inp"))
+            assert_string_equal(type, "F32");
+    }
+    ks_model_unref(m);
+    ks_snapshot_release(s);
+    ks_snapshot_release(more);
+}
+
 static void counts_are_the_corpus_tokens_minus_one_a_document(void **state)
 {
     (void)state;
@@ -297,6 +336,7 @@ int main(void)
         cmocka_unit_test(company_never_moves_a_bit),
         cmocka_unit_test(the_log_tells_how_much_arms_share),
         cmocka_unit_test(an_arm_without_a_change_is_exactly_zero),
+        cmocka_unit_test(arms_of_a_mixture_quantize_its_experts),
         cmocka_unit_test(counts_are_the_corpus_tokens_minus_one_a_document),
         cmocka_unit_test(what_the_assistant_says_can_be_scored_alone),
         cmocka_unit_test(a_hook_sees_each_window_in_order_and_drops_at_one),
