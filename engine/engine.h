@@ -169,6 +169,23 @@ struct ks_hooks {
  * that is missing or fails is no error of a run: the CPU does it, and the log says why. */
 enum ks_head_choice { KS_HEAD_AUTO, KS_HEAD_CPU, KS_HEAD_VULKAN };
 
+/* How a device multiplies: one way for all positions and all heads of a run. AUTO: the fastest that
+ * every head of the run has. A way that some head lacks counts as a device that is missing. */
+enum ks_head_path {
+    KS_HEAD_PATH_AUTO,
+    KS_HEAD_PATH_FEW,    /* few rows */
+    KS_HEAD_PATH_MANY,   /* many rows */
+    KS_HEAD_PATH_MATRIX, /* matrix cores */
+};
+
+/* As ks_model_logits, with the head on a device, named as in ks_plan. KS_UNSUPPORTED where there is
+ * none or it can't: nothing falls back to the CPU. */
+int ks_model_logits_on_device(struct ks_model *m, const int32_t *ids, size_t n, int threads,
+                              const char *device, enum ks_head_path path,
+                              int (*row)(void *ctx, size_t position, const float *logits,
+                                         size_t vocab, struct ks_error *err),
+                              void *ctx, struct ks_error *err);
+
 #define KS_MAX_THREADS 1024
 
 struct ks_plan {
@@ -186,7 +203,8 @@ struct ks_plan {
     bool file_order;      /* no shuffle */
     int threads;          /* up to KS_MAX_THREADS; 0: what is allowed */
     enum ks_head_choice head;
-    char *device;  /* index, UUID or part of a name; NULL: the best that is no CPU */
+    char *device; /* index, UUID or part of a name; NULL: the best that is no CPU */
+    enum ks_head_path head_path;
     bool no_cache; /* quantizes all arms anew and keeps none, as KLDSCOPE_CACHE=off does */
     struct ks_hooks hooks;
 };
@@ -283,7 +301,7 @@ struct ks_facts {
     bool bos;
     int threads;
     const char *isa;
-    const char *backend_body, *backend_head; /* "cpu", "vulkan NVIDIA H200 (many rows)" */
+    const char *backend_body, *backend_head; /* "cpu", "vulkan NVIDIA H200 (matrix cores)" */
     const char *head_note;                   /* for people: why not a GPU, "" where it's used */
     double head_gain; /* the device's speed at the head over the CPU's; NaN: not measured */
     size_t documents, tokens, n, windows;
@@ -337,7 +355,8 @@ struct ks_snapshot {
     size_t positions;             /* scored positions done, of the reference */
     size_t tokens;                /* token rows evaluated, of facts->to_compute */
     int64_t elapsed_ns;           /* of computing windows, pauses excluded */
-    size_t windows_on_cpu;        /* whose head the CPU did since the chosen device failed */
+    int64_t prepare_ns;           /* from the start to the first window; 0 until then */
+    size_t windows_on_cpu;        /* whose head the CPU did because the chosen device failed */
     double flops;                 /* useful: 2 * weights in matmuls * positions, + attention */
     struct ks_numbers reference;
     struct ks_arm_snapshot *arms; /* (facts->n_arms) */

@@ -14,8 +14,7 @@ struct pass {
     struct ks_net net;
     struct ks_batch batch;
     size_t starts[2];
-    float *x;      /* (n, hidden) */
-    float *logits; /* (HEAD_TILE, vocab) */
+    float *x; /* (n, hidden) */
 };
 
 static void finish(struct pass *p)
@@ -24,7 +23,6 @@ static void finish(struct pass *p)
     ks_body_destroy(p->body);
     ks_cpu_destroy(p->cpu);
     free(p->x);
-    free(p->logits);
 }
 
 static int prepare(struct pass *p, struct ks_model *m, const int32_t *ids, size_t n, int threads,
@@ -41,10 +39,8 @@ static int prepare(struct pass *p, struct ks_model *m, const int32_t *ids, size_
     if (!p->body)
         return -1;
     p->x = ks_alloc_aligned(n, h->hidden * sizeof(float));
-    p->logits = ks_alloc_aligned(HEAD_TILE, h->vocab * sizeof(float));
-    if (!p->x || !p->logits)
-        return ks_fail_memory(err, (n * h->hidden + (uint64_t)HEAD_TILE * h->vocab) * sizeof(float),
-                              "residuals and logits");
+    if (!p->x)
+        return ks_fail_memory(err, n * h->hidden * sizeof(float), "residuals");
     p->starts[1] = n;
     p->batch = (struct ks_batch){.ids = ids, .starts = p->starts, .n_sequences = 1};
     return 0;
@@ -61,28 +57,10 @@ static int run_body(struct pass *p, struct ks_error *err)
     return ks_body_norm(p->body, &p->net, p->x, p->starts[1], p->x, err);
 }
 
-static int run_head(struct pass *p,
-                    int (*row)(void *ctx, size_t position, const float *logits, size_t vocab,
-                               struct ks_error *err),
-                    void *ctx, struct ks_error *err)
-{
-    size_t vocab = p->net.hparams->vocab, hidden = p->net.hparams->hidden;
-    for (size_t first = 0; first < p->starts[1]; first += HEAD_TILE) {
-        size_t n = p->starts[1] - first < HEAD_TILE ? p->starts[1] - first : HEAD_TILE;
-        if (ks_body_head(p->body, &p->net, p->x + first * hidden, n, p->logits, err))
-            return -1;
-        for (size_t i = 0; i < n; i++) {
-            if (row(ctx, first + i, p->logits + i * vocab, vocab, err))
-                return -1;
-        }
-    }
-    return 0;
-}
-
-int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int threads,
-                    int (*row)(void *ctx, size_t position, const float *logits, size_t vocab,
-                               struct ks_error *err),
-                    void *ctx, struct ks_error *err)
+int ks_model_pass(struct ks_model *m, const int32_t *ids, size_t n, int threads,
+                  int (*head)(void *ctx, struct ks_body *body, const struct ks_net *net,
+                              const float *h, size_t n, struct ks_error *err),
+                  void *ctx, struct ks_error *err)
 {
     if (m->refusal.code == KS_OK && n > m->hparams.context)
         return ks_fail(err, KS_BAD_INPUT, "%s: %zu tokens are more than the model's context of %u",
@@ -90,8 +68,52 @@ int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int thread
     if (n == 0)
         return ks_fail(err, KS_BAD_INPUT, "%s: no token ids to compute logits for", m->shown);
     struct pass p = {.model = m};
-    int failed =
-        prepare(&p, m, ids, n, threads, err) || run_body(&p, err) || run_head(&p, row, ctx, err);
+    int failed = prepare(&p, m, ids, n, threads, err) || run_body(&p, err) ||
+                 head(ctx, p.body, &p.net, p.x, n, err);
     finish(&p);
     return failed ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------ the head here */
+
+struct taker {
+    int (*row)(void *ctx, size_t position, const float *logits, size_t vocab, struct ks_error *err);
+    void *ctx;
+};
+
+static int give_rows(const struct taker *t, struct ks_body *body, const struct ks_net *net,
+                     const float *h, size_t n, float *logits, struct ks_error *err)
+{
+    size_t vocab = net->hparams->vocab, hidden = net->hparams->hidden;
+    for (size_t first = 0; first < n; first += HEAD_TILE) {
+        size_t here = n - first < HEAD_TILE ? n - first : HEAD_TILE;
+        if (ks_body_head(body, net, h + first * hidden, here, logits, err))
+            return -1;
+        for (size_t i = 0; i < here; i++) {
+            if (t->row(t->ctx, first + i, logits + i * vocab, vocab, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int multiply(void *ctx, struct ks_body *body, const struct ks_net *net, const float *h,
+                    size_t n, struct ks_error *err)
+{
+    size_t vocab = net->hparams->vocab;
+    float *logits = ks_alloc_aligned(HEAD_TILE, vocab * sizeof *logits);
+    if (!logits)
+        return ks_fail_memory(err, HEAD_TILE * vocab * sizeof *logits, "logits");
+    int failed = give_rows(ctx, body, net, h, n, logits, err);
+    free(logits);
+    return failed;
+}
+
+int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int threads,
+                    int (*row)(void *ctx, size_t position, const float *logits, size_t vocab,
+                               struct ks_error *err),
+                    void *ctx, struct ks_error *err)
+{
+    struct taker taker = {row, ctx};
+    return ks_model_pass(m, ids, n, threads, multiply, &taker, err);
 }

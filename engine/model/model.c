@@ -241,3 +241,12 @@ const char *ks_model_tensor_name(const struct ks_model *m, size_t i)
 {
     return ks_gguf_tensor(m->gguf, i)->name;
 }
+
+const struct ks_matrix *ks_model_head(const struct ks_model *m)
+{
+    const char *name = m->info.tied ? "token_embd.weight" : "output.weight";
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (strcmp(ks_model_tensor_name(m, i), name) == 0)
+            return &m->tensors[i];
+    return NULL;
+}

@@ -123,6 +123,8 @@ const struct ks_tokenizer *ks_model_tokenizer(struct ks_model *m, struct ks_erro
 size_t ks_model_n_tensors(const struct ks_model *m);
 const struct ks_matrix *ks_model_tensor(const struct ks_model *m, size_t i);
 const char *ks_model_tensor_name(const struct ks_model *m, size_t i);
+/* The tensor that a net's head is bound to, before it is; NULL where the model has none. */
+const struct ks_matrix *ks_model_head(const struct ks_model *m);
 /* Hash of names, types, shapes and data of all tensors in file order; computed on first use. */
 struct ks_hash ks_model_hash(struct ks_model *m);
 /* The same with other tensors in the place of the model's, as for ks_net_bind: what an arm is.
@@ -194,6 +196,15 @@ struct ks_net {
 int ks_net_bind(struct ks_net *net, const struct ks_model *m, const struct ks_matrix *tensors,
                 size_t positions, struct ks_error *err);
 void ks_net_finish(struct ks_net *net); /* accepts a zeroed one */
+
+struct ks_body;
+
+/* ks_model_logits up to the head, which is called once with what it multiplies, h(n, hidden), and
+ * the scratch that the pass used. */
+int ks_model_pass(struct ks_model *m, const int32_t *ids, size_t n, int threads,
+                  int (*head)(void *ctx, struct ks_body *body, const struct ks_net *net,
+                              const float *h, size_t n, struct ks_error *err),
+                  void *ctx, struct ks_error *err);
 
 /* Whether two nets compute the same thing in a stage: -1 the embedding, 0..layers-1 a layer, layers
  * the final norm and head. True means bit-identical outputs for identical inputs. Of matrices the

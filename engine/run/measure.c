@@ -17,6 +17,7 @@ struct measure {
     struct ks_run *run;
     size_t max_rows, max_windows;
     struct ks_scorer *scorer;
+    bool had_device; /* at the start */
 
     /* The tree of the lanes that still run. */
     struct ks_tree *tree;
@@ -219,19 +220,34 @@ static void fill_batch(struct measure *m, size_t next, size_t rows)
     }
 }
 
-/* The batch in flight was done again on the CPU, and so are all that follow. */
-static void leave_device(struct measure *m)
+/* The batch in flight was done again on the CPU. What follows goes to the device again, if it can
+ * be opened anew and proves itself; that is tried once in a run. */
+static void meet_failure(struct measure *m, const struct ks_error *why)
 {
     struct ks_run *run = m->run;
-    if (run->head.device) {
-        ks_board_note(run->board, KS_LOG_WARNING,
-                      "%s failed and is given up, window %zu is done again on the cpu: %s",
-                      ks_device_name(run->head.device), run->windows_done + 1,
-                      ks_scorer_device_failure(m->scorer));
-        ks_device_close(run->head.device);
-        run->head.device = NULL;
-    }
-    run->windows_on_cpu += m->n_windows;
+    struct ks_head_use *head = &run->head;
+    struct ks_error err;
+    char name[320];
+    snprintf(name, sizeof name, "%s", ks_device_name(head->device));
+    ks_board_note(run->board, KS_LOG_WARNING, "%s failed, window %zu is done again on the cpu: %s",
+                  name, run->windows_done + 1, why->text);
+    if (ks_head_reopen(head, run->cpu, &run->lanes[0].arm.net.head, &err) == 0)
+        ks_board_note(run->board, KS_LOG_INFO, "%s was opened anew and takes the heads again",
+                      name);
+    else
+        ks_board_note(run->board, KS_LOG_WARNING, "%s is given up, heads on the cpu from here: %s",
+                      name, err.text);
+    ks_scorer_take_device(m->scorer, head->device);
+}
+
+static void note_backend(struct measure *m)
+{
+    struct ks_run *run = m->run;
+    const struct ks_error *failure = ks_scorer_device_failure(m->scorer);
+    if (failure || (m->had_device && !run->head.device))
+        run->windows_on_cpu += m->n_windows;
+    if (failure)
+        meet_failure(m, failure);
 }
 
 static int compute_batch(struct measure *m, struct ks_error *err)
@@ -245,8 +261,7 @@ static int compute_batch(struct measure *m, struct ks_error *err)
         .targets = m->targets, .n = m->n_scored, .ref = m->ref, .arms = m->net_arms};
     if (ks_scorer_run(m->scorer, m->tree, m->nets, m->n_nets, m->hidden, &out, err))
         return -1;
-    if (ks_scorer_device_failure(m->scorer))
-        leave_device(m);
+    note_backend(m);
     m->run->flops += ks_tree_flops(m->tree, &batch);
     for (size_t leaf = 0; leaf < ks_tree_leaves(m->tree); leaf++) {
         const struct ks_matrix *head = &m->nets[ks_tree_leaf_net(m->tree, leaf)].net->head;
@@ -389,7 +404,8 @@ static int measure_all(struct measure *m, struct ks_error *err)
 
 int ks_run_measure(struct ks_run *run, struct ks_error *err)
 {
-    struct measure m = {.run = run, .max_rows = run->max_rows};
+    struct measure m = {
+        .run = run, .max_rows = run->max_rows, .had_device = run->head.device != NULL};
     m.scorer = ks_scorer_create(run->cpu, run->head.device, run->facts->vocab, run->top_k, err);
     int failed = !m.scorer || make_bodies(&m, err) || make_rows(&m, err) || measure_all(&m, err);
     measure_finish(&m);

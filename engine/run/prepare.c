@@ -248,28 +248,55 @@ static int make_tallies(struct ks_run *run, struct ks_error *err)
 
 /* ------------------------------------------------------------------ */
 
-/* A device multiplies; it does nothing else to logits. */
-static const char *head_obstacle(const struct ks_run *run)
+static void begin_trial(struct ks_run *run)
 {
+    const struct ks_plan *plan = run->plan;
+    const struct ks_matrix *head = ks_model_head(plan->reference);
+    run->head.wish = (struct ks_head_wish){.choice = plan->head,
+                                           .path = plan->head_path,
+                                           .which = plan->device,
+                                           .top_k = run->top_k,
+                                           .isa = run->isa};
+    if (head) /* or binding the reference says what is missing */
+        run->trial = ks_head_trial_begin(&run->head.wish, head);
+}
+
+static int list_heads(const struct ks_run *run, struct ks_named_head **out, size_t *n,
+                      struct ks_error *err)
+{
+    *out = calloc(run->n_lanes, sizeof **out);
+    if (!*out)
+        return ks_fail_memory(err, run->n_lanes * sizeof **out, "the heads");
+    *n = 0;
     for (size_t i = 0; i < run->n_lanes; i++) {
-        if (!ks_net_head_is_product(&run->lanes[i].arm.net))
-            return "this architecture adds to its logits or caps them, which devices don't do yet";
+        const struct ks_arm *arm = &run->lanes[i].arm;
+        if (run->lanes[i].state != KS_ARM_FAILED)
+            (*out)[(*n)++] = (struct ks_named_head){&arm->net, arm->spec ? arm->spec->name
+                                                                         : "the reference's head"};
     }
-    return NULL;
+    return 0;
 }
 
 /* Before the facts are written down: they tell where the heads run. */
-static void choose_head(struct ks_run *run)
+static int choose_head(struct ks_run *run, struct ks_error *err)
 {
-    const struct ks_matrix *head = &run->lanes[0].arm.net.head;
-    ks_head_choose(&run->head, run->plan->head, run->plan->device, run->cpu, head, run->top_k,
-                   head_obstacle(run));
+    struct ks_head_trial *trial = run->trial;
+    struct ks_named_head *heads;
+    size_t n;
+    if (list_heads(run, &heads, &n, err))
+        return -1;
+    if (trial)
+        (void)ks_run_publish(run, "trying the GPU", err);
+    run->trial = NULL;
+    ks_head_choose(&run->head, &run->head.wish, trial, run->cpu, heads, n);
+    free(heads);
     if (run->head.device)
         ks_board_note(run->board, KS_LOG_INFO, "heads on %s, %.2f times the cpu's speed",
                       ks_device_name(run->head.device), run->head.gain);
     else if (run->plan->head != KS_HEAD_CPU)
         ks_board_note(run->board, run->head.warn ? KS_LOG_WARNING : KS_LOG_INFO,
                       "heads on the cpu: %s", run->head.note);
+    return 0;
 }
 
 static int prepare_arms(struct ks_run *run, struct ks_error *err)
@@ -287,12 +314,12 @@ static int prepare_arms(struct ks_run *run, struct ks_error *err)
 
 int ks_run_prepare(struct ks_run *run, struct ks_error *err)
 {
+    begin_trial(run); /* it goes on beside all that follows */
     open_cache(run);
     run->cpu = ks_cpu_create(run->threads, run->isa, err);
     run->store = run->cpu ? ks_store_create(run->cache, err) : NULL;
     if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err) ||
         ks_run_preflight(run, err) || prepare_arms(run, err))
         return -1;
-    choose_head(run);
-    return ks_run_make_facts(run, err);
+    return choose_head(run, err) || ks_run_make_facts(run, err) ? -1 : 0;
 }

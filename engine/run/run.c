@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/run/state.h"
 
 /* The run's thread works beside the pool's and must leave the screen as much room as they do. */
@@ -24,6 +25,7 @@ static void run_free(struct ks_run *run)
     ks_corpus_finish(&run->corpus);
     free(run->order);
     free(run->windows);
+    ks_head_trial_destroy(run->trial);
     ks_device_close(run->head.device);
     ks_store_destroy(run->store);
     ks_cache_close(run->cache);
@@ -70,8 +72,10 @@ static void end_arms(struct ks_run *run)
 
 static int prepare_and_measure(struct ks_run *run, struct ks_error *err)
 {
+    int64_t begin = ks_clock_ns();
     if (ks_run_publish(run, "reading the corpora", err) || ks_run_prepare(run, err))
         return -1;
+    run->prepare_ns = ks_clock_ns() - begin;
     run->state = KS_RUN_RUNNING;
     if (ks_run_publish(run, "", err))
         return -1;

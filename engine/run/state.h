@@ -49,10 +49,11 @@ struct ks_run {
     int32_t bos; /* what later windows of a document begin with; -1: their own token */
 
     struct ks_cpu *cpu;
-    struct ks_head_use head; /* where heads are multiplied */
-    struct ks_cache *cache;  /* NULL: none */
-    struct ks_store *store;  /* uses the cache */
-    struct ks_lane *lanes;   /* (n_lanes) */
+    struct ks_head_trial *trial; /* until it is decided where heads are multiplied */
+    struct ks_head_use head;     /* then: there */
+    struct ks_cache *cache;      /* NULL: none */
+    struct ks_store *store;      /* uses the cache */
+    struct ks_lane *lanes;       /* (n_lanes) */
     size_t n_lanes;
 
     struct ks_corpus corpus;
@@ -65,7 +66,7 @@ struct ks_run {
     enum ks_run_state state;
     struct ks_error failure;
     size_t windows_done, positions_done, tokens_done, windows_on_cpu;
-    int64_t elapsed_ns;
+    int64_t prepare_ns, elapsed_ns;
     double flops;
     int64_t published_at_ns, publish_cost_ns;
 

@@ -1,190 +1,242 @@
-/*
- * The trial: some rows that look like normed residuals go through the reference's head on both
- * sides. Every logit of a few rows must agree within the rounding of an f32 product; then both
- * sides are timed at what a reference and one arm cost, the device after a warm-up, since an idle
- * GPU lowers its clock. The ruler's sums count on the device, where they come with the products,
- * and not on the CPU: the gain is rather understated.
- */
 #include "engine/run/arms/choose.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/base/bytes.h"
-#include "engine/base/clock.h"
+#include "engine/head/head.h"
+#include "engine/run/arms/trial.h"
 
-#define TRIAL_ROWS ((size_t)256)
-#define CHECK_ROWS ((size_t)4)
-/* What the CPU's logits may take; a wide vocabulary is timed on fewer rows. */
-#define TRIAL_BYTES ((uint64_t)64 << 20)
-#define WARM_UP_NS  200000000
-#define ROUNDS      3
-/* Of the largest logit. The device keeps 1e-5 * sum |x w|, typically under 1e-6 of it, and sum |x
- * w| is some times the largest of so many logits; a wrong path is off by far more. */
-#define TOLERANCE 2e-5
+/* ------------------------------------------------------------------ the trial's thread */
 
-struct trial {
-    struct ks_cpu *cpu;
-    struct ks_device *device;
+struct ks_head_trial {
+    pthread_t thread;
+    struct ks_head_wish wish;
     const struct ks_matrix *head;
-    size_t n;
-    float *x; /* (n, head.cols) */
-    size_t n_checked;
-    float *on_cpu;          /* (n, head.rows) */
-    float *on_device;       /* (n_checked, head.rows) */
-    int32_t *targets;       /* (n) */
-    struct ks_ref_row *ref; /* (n) */
-    struct ks_arm_row *arm; /* (n) */
+    struct ks_device *device;
+    struct ks_trial trial;
+    bool failed;
+    struct ks_error err;
 };
 
-static int trial_init(struct trial *t, struct ks_error *err)
+/* Tries one path. */
+static int try_path(struct ks_trial *t, struct ks_device *device, enum ks_gpu_path path,
+                    struct ks_error *err)
 {
-    size_t rows = t->head->rows, cols = t->head->cols;
-    t->x = ks_alloc_aligned(t->n * cols, sizeof *t->x);
-    t->on_cpu = ks_alloc_aligned(t->n * rows, sizeof *t->on_cpu);
-    t->on_device = ks_alloc_aligned(t->n_checked * rows, sizeof *t->on_device);
-    t->targets = calloc(t->n, sizeof *t->targets);
-    t->ref = calloc(t->n, sizeof *t->ref);
-    t->arm = calloc(t->n, sizeof *t->arm);
-    if (!t->x || !t->on_cpu || !t->on_device || !t->targets || !t->ref || !t->arm)
-        return ks_fail_memory(err, t->n * rows * sizeof *t->on_cpu, "trying the device");
-    uint64_t random = 1;
-    for (size_t i = 0; i < t->n * cols; i++)
-        t->x[i] = (float)(ks_random_next(&random) >> 40) / 8388608.0f - 1.0f;
-    return 0;
-}
-
-static void trial_finish(struct trial *t)
-{
-    free(t->x);
-    free(t->on_cpu);
-    free(t->on_device);
-    free(t->targets);
-    free(t->ref);
-    free(t->arm);
-}
-
-static int run_cpu(struct trial *t, size_t n, struct ks_error *err)
-{
-    return ks_matmul(t->cpu, t->head, t->x, t->head->cols, n, t->on_cpu, t->head->rows, err);
-}
-
-static int run_cpu_twice(struct trial *t, struct ks_error *err)
-{
-    return run_cpu(t, t->n, err) || run_cpu(t, t->n, err) ? -1 : 0;
-}
-
-static int run_device_twice(struct trial *t, struct ks_error *err)
-{
-    return ks_device_reference(t->device, t->head, t->x, t->targets, t->n, t->ref, err) ||
-                   ks_device_arm(t->device, t->head, t->x, t->n, t->arm, err)
-               ? -1
-               : 0;
-}
-
-static int check(struct trial *t, struct ks_error *err)
-{
-    size_t rows = t->n_checked, n = rows * t->head->rows;
-    if (run_cpu(t, rows, err) ||
-        ks_device_reference(t->device, t->head, t->x, t->targets, rows, t->ref, err) ||
-        ks_device_read(t->device, rows, t->on_device, err))
+    if (ks_device_check(device, path, t->head, "the output head", err))
         return -1;
-    float largest = 0;
-    for (size_t i = 0; i < n; i++)
-        largest = fmaxf(largest, fabsf(t->on_cpu[i]));
-    for (size_t i = 0; i < n; i++)
-        if (!(fabsf(t->on_cpu[i] - t->on_device[i]) <= (float)TOLERANCE * largest))
-            return ks_fail(err, KS_UNSUPPORTED,
-                           "it computes wrong: logit %zu of a trial is %g there and %g on the cpu",
-                           i, (double)t->on_device[i], (double)t->on_cpu[i]);
-    return 0;
+    ks_device_take_path(device, path);
+    return ks_trial_compute(t, device, err) || ks_trial_time(t, device, err) ? -1 : 0;
 }
 
-/* The best time of some rounds, in nanoseconds. */
-static int time_of(struct trial *t, int (*run)(struct trial *t, struct ks_error *err),
-                   int64_t *best, struct ks_error *err)
+/* The fastest path that the wish allows and the device proves. */
+static int try_paths(struct ks_trial *t, struct ks_device *device, enum ks_head_path wish,
+                     struct ks_error *err)
 {
-    *best = INT64_MAX;
-    for (int i = 0; i < ROUNDS; i++) {
-        int64_t begin = ks_clock_ns();
-        if (run(t, err))
+    enum ks_gpu_path paths[KS_GPU_PATHS];
+    size_t n = ks_head_paths(wish, paths);
+    for (size_t i = 0; i < n; i++) {
+        if (try_path(t, device, paths[i], err) == 0)
+            return 0;
+        if (err->code != KS_UNSUPPORTED)
             return -1;
-        int64_t took = ks_clock_ns() - begin;
-        if (took < *best)
-            *best = took;
     }
-    return 0;
+    return -1;
 }
 
-static int measure(struct trial *t, double *gain, struct ks_error *err)
+static int open_and_try(struct ks_head_trial *t, struct ks_error *err)
 {
-    int64_t cpu, device, begin = ks_clock_ns();
-    while (ks_clock_ns() - begin < WARM_UP_NS)
-        if (run_device_twice(t, err))
-            return -1;
-    if (time_of(t, run_device_twice, &device, err) || time_of(t, run_cpu_twice, &cpu, err))
+    const struct ks_head_wish *w = &t->wish;
+    t->device = ks_device_open(w->which, t->head->rows, w->top_k, w->isa, err);
+    if (!t->device || ks_trial_init(&t->trial, t->head, ks_device_positions(t->device), err))
         return -1;
-    *gain = (double)cpu / (double)device;
+    return try_paths(&t->trial, t->device, w->path, err);
+}
+
+static void *trial_main(void *arg)
+{
+    struct ks_head_trial *t = arg;
+    t->failed = open_and_try(t, &t->err) != 0;
+    return NULL;
+}
+
+struct ks_head_trial *ks_head_trial_begin(const struct ks_head_wish *wish,
+                                          const struct ks_matrix *head)
+{
+    struct ks_head_trial *t = wish->choice == KS_HEAD_CPU ? NULL : calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->wish = *wish;
+    t->head = head;
+    if (pthread_create(&t->thread, NULL, trial_main, t)) {
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+/* What is left of a trial whose thread is over; the device is somebody else's. */
+static void trial_free(struct ks_head_trial *t)
+{
+    ks_trial_finish(&t->trial);
+    free(t);
+}
+
+void ks_head_trial_destroy(struct ks_head_trial *t)
+{
+    if (!t)
+        return;
+    pthread_join(t->thread, NULL);
+    ks_device_close(t->device);
+    trial_free(t);
+}
+
+/* ------------------------------------------------------------------ the decision */
+
+static int check_heads(const struct ks_device *device, enum ks_gpu_path path,
+                       const struct ks_named_head *heads, size_t n, struct ks_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ks_device_check(device, path, &heads[i].net->head, heads[i].name, err))
+            return -1;
     return 0;
 }
 
-static size_t trial_rows(const struct ks_device *device, const struct ks_matrix *head)
+/* A device multiplies; it does nothing else to logits. */
+static int check_products(const struct ks_named_head *heads, size_t n, struct ks_error *err)
 {
-    uint64_t fit = TRIAL_BYTES / (head->rows * sizeof(float));
-    size_t n = fit < TRIAL_ROWS ? (size_t)fit : TRIAL_ROWS;
-    if (n < CHECK_ROWS)
-        n = CHECK_ROWS;
-    return n < ks_device_positions(device) ? n : ks_device_positions(device);
+    for (size_t i = 0; i < n; i++)
+        if (!ks_net_head_is_product(heads[i].net))
+            return ks_fail(err, KS_UNSUPPORTED,
+                           "%s: this architecture adds to its logits or caps them, which devices "
+                           "don't do yet",
+                           heads[i].name);
+    return 0;
 }
 
-static int try_device(struct ks_head_use *use, struct ks_cpu *cpu, const struct ks_matrix *head,
+/*
+ * One path serves all heads, or rows of equal weights would differ: where an arm's head doesn't
+ * have the path that was tried, the next that all have is, here and now.
+ */
+static int agree_on_path(struct ks_head_trial *t, const struct ks_named_head *heads, size_t n,
+                         struct ks_error *err)
+{
+    enum ks_gpu_path paths[KS_GPU_PATHS], tried = ks_device_path(t->device);
+    size_t n_paths = ks_head_paths(t->wish.path, paths), i = 0;
+    while (paths[i] != tried)
+        i++;
+    for (; i < n_paths; i++)
+        if (check_heads(t->device, paths[i], heads, n, err) == 0)
+            return paths[i] == tried ? 0 : try_path(&t->trial, t->device, paths[i], err);
+    return -1;
+}
+
+/* Whether the heads find room, as far as the device tells. */
+static int check_room(const struct ks_device *device, const struct ks_named_head *heads, size_t n,
                       struct ks_error *err)
 {
-    size_t n = trial_rows(use->device, head);
-    struct trial t = {.cpu = cpu,
-                      .device = use->device,
-                      .head = head,
-                      .n = n,
-                      .n_checked = n < CHECK_ROWS ? n : CHECK_ROWS};
-    int failed = trial_init(&t, err) || check(&t, err) || measure(&t, &use->gain, err);
-    trial_finish(&t);
-    return failed ? -1 : 0;
+    uint64_t bytes = 0, room = ks_device_room(device);
+    for (size_t i = 0; i < n; i++) {
+        bool seen = ks_device_holds(device, &heads[i].net->head);
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = heads[j].net->head.data == heads[i].net->head.data;
+        uint64_t row = 0;
+        ks_type_row_bytes(heads[i].net->head.type, heads[i].net->head.cols, &row);
+        bytes += seen ? 0 : row * heads[i].net->head.rows;
+    }
+    if (bytes <= room)
+        return 0;
+    return ks_fail(err, KS_NO_MEMORY,
+                   "the heads of this run need %.2f GB there and %.2f GB are free",
+                   (double)bytes / 1e9, (double)room / 1e9);
 }
 
-static void give_up(struct ks_head_use *use)
+static int decide(struct ks_head_use *use, struct ks_head_trial *t, struct ks_cpu *cpu,
+                  const struct ks_named_head *heads, size_t n, struct ks_error *err)
 {
-    ks_device_close(use->device);
-    use->device = NULL;
+    if (t->failed) {
+        *err = t->err;
+        return -1;
+    }
+    if (check_products(heads, n, err) || agree_on_path(t, heads, n, err) ||
+        check_room(t->device, heads, n, err) || ks_trial_compare(&t->trial, cpu, err) ||
+        ks_trial_gain(&t->trial, cpu, &use->gain, err))
+        return -1;
+    if (use->wish.choice == KS_HEAD_AUTO && use->gain < 1)
+        return ks_fail(err, KS_UNSUPPORTED, "slower here, %.2f times the cpu's speed", use->gain);
+    return 0;
 }
 
-void ks_head_choose(struct ks_head_use *use, enum ks_head_choice choice, const char *which,
-                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k,
-                    const char *obstacle)
+/* "NAME: why", or why alone where there is no device. */
+static void note_failure(struct ks_head_use *use, const struct ks_device *device,
+                         const struct ks_error *err)
+{
+    int room = (int)sizeof use->note;
+    if (device)
+        snprintf(use->note, sizeof use->note, "%.100s: %.*s", ks_device_name(device), room - 110,
+                 err->text);
+    else
+        snprintf(use->note, sizeof use->note, "%.*s", room - 1, err->text);
+}
+
+void ks_head_choose(struct ks_head_use *use, const struct ks_head_wish *asked,
+                    struct ks_head_trial *trial, struct ks_cpu *cpu,
+                    const struct ks_named_head *heads, size_t n)
 {
     struct ks_error err;
-    *use = (struct ks_head_use){.gain = NAN, .warn = choice == KS_HEAD_VULKAN || which};
-    if (choice == KS_HEAD_CPU) {
+    const struct ks_head_wish wish = *asked; /* which may be use->wish */
+    *use = (struct ks_head_use){
+        .wish = wish, .gain = NAN, .warn = wish.choice == KS_HEAD_VULKAN || wish.which};
+    if (wish.choice == KS_HEAD_CPU) {
         use->warn = false;
         snprintf(use->note, sizeof use->note, "as asked");
         return;
     }
-    if (obstacle) {
-        snprintf(use->note, sizeof use->note, "%s", obstacle);
+    if (!trial) {
+        snprintf(use->note, sizeof use->note, "no thread could be had to try a device on");
         return;
     }
-    use->device = ks_device_open(which, head->rows, top_k, ks_cpu_isa(cpu), &err);
-    if (!use->device) {
-        snprintf(use->note, sizeof use->note, "%.*s", (int)sizeof use->note - 1, err.text);
-        return;
+    pthread_join(trial->thread, NULL);
+    if (decide(use, trial, cpu, heads, n, &err) == 0) {
+        use->device = trial->device;
+    } else {
+        note_failure(use, trial->device, &err);
+        ks_device_close(trial->device);
     }
-    if (try_device(use, cpu, head, &err)) {
-        snprintf(use->note, sizeof use->note, "%.100s: %.*s", ks_device_name(use->device),
-                 (int)sizeof use->note - 110, err.text);
-        give_up(use);
-    } else if (choice == KS_HEAD_AUTO && use->gain < 1) {
-        snprintf(use->note, sizeof use->note, "%.100s is slower here, %.2f times the cpu's speed",
-                 ks_device_name(use->device), use->gain);
-        give_up(use);
+    trial_free(trial);
+}
+
+/* ------------------------------------------------------------------ once more */
+
+static int prove(struct ks_device *device, enum ks_gpu_path path, struct ks_cpu *cpu,
+                 const struct ks_matrix *head, struct ks_error *err)
+{
+    struct ks_trial t = {0};
+    ks_device_take_path(device, path);
+    int failed = ks_trial_init(&t, head, ks_device_positions(device), err) ||
+                 ks_trial_compute(&t, device, err) || ks_trial_compare(&t, cpu, err);
+    ks_trial_finish(&t);
+    return failed ? -1 : 0;
+}
+
+int ks_head_reopen(struct ks_head_use *use, struct ks_cpu *cpu, const struct ks_matrix *head,
+                   struct ks_error *err)
+{
+    enum ks_gpu_path path = ks_device_path(use->device);
+    char uuid[33];
+    snprintf(uuid, sizeof uuid, "%s", ks_device_uuid(use->device));
+    ks_device_close(use->device);
+    use->device = NULL;
+    if (use->reopened)
+        return ks_fail(err, KS_SYSTEM, "it was opened anew before");
+    use->reopened = true;
+    struct ks_device *device =
+        ks_device_open(uuid, head->rows, use->wish.top_k, use->wish.isa, err);
+    if (!device || prove(device, path, cpu, head, err)) {
+        ks_device_close(device);
+        return -1;
     }
+    use->device = device;
+    return 0;
 }

@@ -1,6 +1,9 @@
 /*
  * Where the heads of a run are multiplied: on the CPU, or on a device that proved itself and, where
  * the choice is automatic, is faster at this model's real head.
+ *
+ * A device is opened, proved and timed on a thread of its own while the run reads its corpora and
+ * builds its arms, so that the first window need not wait for drivers and their compilers.
  */
 #ifndef KS_ENGINE_RUN_ARMS_CHOOSE_H
 #define KS_ENGINE_RUN_ARMS_CHOOSE_H
@@ -9,17 +12,54 @@
 #include "engine/kernels/cpu.h"
 #include "engine/run/arms/device.h"
 
+/* What is asked for. */
+struct ks_head_wish {
+    enum ks_head_choice choice;
+    enum ks_head_path path;
+    const char *which; /* device: as ks_gpu_choose takes it; borrowed */
+    int top_k;
+    enum ks_isa isa; /* of the CPU that measures the rows that f32 can't */
+};
+
 struct ks_head_use {
+    struct ks_head_wish wish;
     struct ks_device *device; /* NULL: the CPU; else the caller's to close */
     double gain;              /* speed over the CPU's; NaN where it was not measured */
     char note[512];           /* for people: why not a device; "" where it's used */
     bool warn;                /* the note answers somebody who asked for a device */
+    bool reopened;
 };
 
-/* Never fails: what goes wrong is in the note. Takes up to a second where there is a device.
- * obstacle: why no device can do these heads, or NULL. */
-void ks_head_choose(struct ks_head_use *use, enum ks_head_choice choice, const char *which,
-                    struct ks_cpu *cpu, const struct ks_matrix *head, int top_k,
-                    const char *obstacle);
+struct ks_head_trial;
+
+/* Begins to try a device on the reference's head, whose data live until the end. NULL where the CPU
+ * was asked for, or a thread could not be had. */
+struct ks_head_trial *ks_head_trial_begin(const struct ks_head_wish *wish,
+                                          const struct ks_matrix *head);
+/* Waits, and gives up what was opened. Accepts NULL. */
+void ks_head_trial_destroy(struct ks_head_trial *trial);
+
+/* A net of the run, whose head it is about, and its name for messages. */
+struct ks_named_head {
+    const struct ks_net *net;
+    const char *name;
+};
+
+/*
+ * Decides, once the trial is over, which is taken over (NULL: there was none). heads(n): of all
+ * models of the run, the reference's first; equal ones may repeat. Never fails: what goes wrong is
+ * in the note. Times the CPU, a few tens of milliseconds.
+ */
+void ks_head_choose(struct ks_head_use *use, const struct ks_head_wish *wish,
+                    struct ks_head_trial *trial, struct ks_cpu *cpu,
+                    const struct ks_named_head *heads, size_t n);
+
+/*
+ * After a failure of use->device: closes it and opens it anew, once in a run. It has to prove
+ * itself on the reference's head, by the same path. -1 with *err, and no device any more, where it
+ * doesn't or was opened anew before.
+ */
+int ks_head_reopen(struct ks_head_use *use, struct ks_cpu *cpu, const struct ks_matrix *head,
+                   struct ks_error *err);
 
 #endif

@@ -6,8 +6,6 @@
 #include "engine/head/finish.h"
 #include "engine/head/head.h"
 
-/* A run keeps to one path for all its positions, so that equal rows have equal bits. */
-#define PATH          KS_GPU_MANY
 #define MIN_POSITIONS 16
 
 struct resident {
@@ -22,6 +20,7 @@ struct ks_device {
     struct ks_gpu_ruler *ruler;
     struct resident *heads;
     size_t n_heads;
+    enum ks_gpu_path path;
     size_t positions;
     struct ks_gpu_reference_row *reference_sums; /* (positions) of the last reference */
     struct ks_gpu_arm_row *arm_sums;             /* (positions) */
@@ -71,8 +70,7 @@ struct ks_device *ks_device_open(const char *which, size_t vocab, int top_k, enu
         ks_device_close(d);
         return NULL;
     }
-    snprintf(d->name, sizeof d->name, "vulkan %s (%s)", ks_gpu_info(d->gpu)->name,
-             ks_gpu_path_name(PATH));
+    ks_device_take_path(d, KS_GPU_MANY);
     return d;
 }
 
@@ -98,9 +96,51 @@ const char *ks_device_name(const struct ks_device *d)
     return d->name;
 }
 
+const char *ks_device_uuid(const struct ks_device *d)
+{
+    return ks_gpu_info(d->gpu)->uuid;
+}
+
+bool ks_device_is_cpu(const struct ks_device *d)
+{
+    return ks_gpu_info(d->gpu)->kind == KS_GPU_KIND_CPU;
+}
+
 size_t ks_device_positions(const struct ks_device *d)
 {
     return d->positions;
+}
+
+uint64_t ks_device_room(const struct ks_device *d)
+{
+    uint64_t free_bytes = ks_gpu_info(d->gpu)->memory_free_bytes; /* before the tiles took theirs */
+    uint64_t tiles = 2 * (uint64_t)d->positions * d->measure.vocab * sizeof(float);
+    return free_bytes == 0 ? UINT64_MAX : free_bytes > tiles ? free_bytes - tiles : 0;
+}
+
+static uint64_t bytes_of(const struct ks_matrix *m)
+{
+    uint64_t row = 0;
+    ks_type_row_bytes(m->type, m->cols, &row);
+    return row * m->rows;
+}
+
+int ks_device_check(const struct ks_device *d, enum ks_gpu_path path, const struct ks_matrix *head,
+                    const char *what, struct ks_error *err)
+{
+    return ks_head_check_path(d->gpu, head, path, what, err);
+}
+
+void ks_device_take_path(struct ks_device *d, enum ks_gpu_path path)
+{
+    d->path = path;
+    snprintf(d->name, sizeof d->name, "vulkan %s (%s)", ks_gpu_info(d->gpu)->name,
+             ks_gpu_path_name(path));
+}
+
+enum ks_gpu_path ks_device_path(const struct ks_device *d)
+{
+    return d->path;
 }
 
 static struct ks_gpu_weight *find(const struct ks_device *d, const struct ks_matrix *head)
@@ -111,6 +151,11 @@ static struct ks_gpu_weight *find(const struct ks_device *d, const struct ks_mat
     return NULL;
 }
 
+bool ks_device_holds(const struct ks_device *d, const struct ks_matrix *head)
+{
+    return find(d, head) != NULL;
+}
+
 int ks_device_upload(struct ks_device *d, const struct ks_matrix *head, struct ks_error *err)
 {
     if (find(d, head))
@@ -119,10 +164,8 @@ int ks_device_upload(struct ks_device *d, const struct ks_matrix *head, struct k
     if (!heads)
         return ks_fail_memory(err, (d->n_heads + 1) * sizeof *heads, "the device's heads");
     d->heads = heads;
-    uint64_t row = 0;
-    ks_type_row_bytes(head->type, head->cols, &row);
     struct ks_gpu_weight *weight =
-        ks_head_upload(d->gpu, head, row * head->rows, "the output head", err);
+        ks_head_upload(d->gpu, head, bytes_of(head), "the output head", err);
     if (!weight)
         return -1;
     heads[d->n_heads++] =
@@ -137,7 +180,7 @@ int ks_device_reference(struct ks_device *d, const struct ks_matrix *head, const
     for (size_t i = 0; i < n; i++)
         d->unsigned_targets[i] = (uint32_t)targets[i];
     if (ks_device_upload(d, head, err) ||
-        ks_gpu_matmul(find(d, head), PATH, h, n, d->reference, err) ||
+        ks_gpu_matmul(find(d, head), d->path, h, n, d->reference, err) ||
         ks_gpu_ruler_reference(d->ruler, d->reference, d->unsigned_targets, n, d->reference_sums,
                                err))
         return -1;
@@ -163,8 +206,8 @@ int ks_device_arm(struct ks_device *d, const struct ks_matrix *head, const float
                   struct ks_arm_row *out, struct ks_error *err)
 {
     struct rows rows = {.reference = d->reference, .arm = head ? d->arm : d->reference};
-    if (head &&
-        (ks_device_upload(d, head, err) || ks_gpu_matmul(find(d, head), PATH, h, n, d->arm, err)))
+    if (head && (ks_device_upload(d, head, err) ||
+                 ks_gpu_matmul(find(d, head), d->path, h, n, d->arm, err)))
         return -1;
     if (ks_gpu_ruler_arm(d->ruler, rows.arm, n, d->arm_sums, err))
         return -1;

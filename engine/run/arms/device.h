@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/quant/type.h"
 #include "engine/ruler/ruler.h"
+#include "gpu/gpu.h"
 
 struct ks_device;
 
@@ -21,11 +22,25 @@ struct ks_device *ks_device_open(const char *which, size_t vocab, int top_k, enu
                                  struct ks_error *err);
 void ks_device_close(struct ks_device *d); /* accepts NULL */
 
-/* "vulkan NVIDIA H200 (many rows)"; owned by d. */
+/* "vulkan NVIDIA H200 (many rows)"; owned by d, which may change it when a path is taken. */
 const char *ks_device_name(const struct ks_device *d);
+const char *ks_device_uuid(const struct ks_device *d);
+bool ks_device_is_cpu(const struct ks_device *d); /* a software one */
 /* The most positions of a call. */
 size_t ks_device_positions(const struct ks_device *d);
+/* Bytes that are free for heads; UINT64_MAX where the device doesn't tell. */
+uint64_t ks_device_room(const struct ks_device *d);
 
+/* Whether the device can multiply by that head by that path; what: its name, for messages. -1 with
+ * KS_UNSUPPORTED where not. */
+int ks_device_check(const struct ks_device *d, enum ks_gpu_path path, const struct ks_matrix *head,
+                    const char *what, struct ks_error *err);
+/* How it multiplies from now on; KS_GPU_MANY until then. A run keeps to one path for all its
+ * positions and heads, so that equal rows have equal bits. */
+void ks_device_take_path(struct ks_device *d, enum ks_gpu_path path);
+enum ks_gpu_path ks_device_path(const struct ks_device *d);
+
+bool ks_device_holds(const struct ks_device *d, const struct ks_matrix *head);
 /* Makes a head resident, by its data pointer; a head that is there already costs nothing. */
 int ks_device_upload(struct ks_device *d, const struct ks_matrix *head, struct ks_error *err);
 

@@ -12,7 +12,7 @@
 struct ks_scorer {
     struct ks_cpu *cpu;
     struct ks_device *device; /* NULL: the CPU */
-    struct ks_error failure;  /* why the device was given up; code KS_OK: it was not */
+    struct ks_error failure;  /* why it failed in the last run; code KS_OK: it didn't */
     size_t vocab, tile;
     int top_k;
     float *reference, *arm; /* (tile, vocab) */
@@ -208,6 +208,7 @@ int ks_scorer_run(struct ks_scorer *s, const struct ks_tree *tree, const struct 
                   struct ks_error *err)
 {
     struct tile t = {.tree = tree, .nets = nets, .n_nets = n_nets, .hidden = hidden, .out = out};
+    s->failure.code = KS_OK;
     if (!s->device)
         return score_all(s, &t, err);
     if (score_all(s, &t, &s->failure) == 0)
@@ -216,7 +217,12 @@ int ks_scorer_run(struct ks_scorer *s, const struct ks_tree *tree, const struct 
     return score_all(s, &t, err);
 }
 
-const char *ks_scorer_device_failure(const struct ks_scorer *s)
+void ks_scorer_take_device(struct ks_scorer *s, struct ks_device *device)
 {
-    return s->failure.code == KS_OK ? NULL : s->failure.text;
+    s->device = device;
+}
+
+const struct ks_error *ks_scorer_device_failure(const struct ks_scorer *s)
+{
+    return s->failure.code == KS_OK ? NULL : &s->failure;
 }

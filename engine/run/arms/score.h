@@ -23,8 +23,11 @@ struct ks_scorer *ks_scorer_create(struct ks_cpu *cpu, struct ks_device *device,
                                    int top_k, struct ks_error *err);
 void ks_scorer_destroy(struct ks_scorer *s); /* accepts NULL */
 
-/* Why the device was given up, once it was; else NULL. From then on the CPU does the heads. */
-const char *ks_scorer_device_failure(const struct ks_scorer *s);
+/* Another device from now on, borrowed; NULL: the CPU. */
+void ks_scorer_take_device(struct ks_scorer *s, struct ks_device *device);
+/* Why the last run's device failed, or NULL. From then on the CPU does the heads, until the scorer
+ * is given a device again. */
+const struct ks_error *ks_scorer_device_failure(const struct ks_scorer *s);
 
 /* What one batch's scored positions come to. */
 struct ks_scored {
