@@ -9,7 +9,8 @@
 #include "tui/cli/cli.h"
 
 void cli_print_devices(void);
-/* {devices: [...], chosen: index or null, why_none: text}; the caller's. NULL when out of memory. */
+/* {devices: [...], chosen: index or null, why_none: text}; the caller's. NULL when out of memory.
+ */
 json_t *cli_devices_json(void);
 
 #endif

@@ -12,10 +12,11 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/path.h"
-#include "tui/cli/cli.h"
+#include "tui/cli/head.h"
 
 struct wishes {
-    const char *ids, *file, *out, *head;
+    const char *ids, *file, *out;
+    struct cli_head_words head;
     size_t threads;
 };
 
@@ -131,12 +132,25 @@ static int close_output(struct output *o, int failed, struct ks_error *err)
     return failed;
 }
 
+/* A head that is asked for is the one that is used: nothing is chosen here. */
+static int compute_logits(struct ks_model *m, const struct wishes *w, const int32_t *ids, size_t n,
+                          struct output *o, struct ks_error *err)
+{
+    enum ks_head_choice head;
+    enum ks_head_path path;
+    if (cli_read_head(&w->head, &head, &path, err))
+        return -1;
+    if (head == KS_HEAD_VULKAN)
+        return ks_model_logits_on_device(m, ids, n, (int)w->threads, w->head.device, path,
+                                         write_row, o, err);
+    return ks_model_logits(m, ids, n, (int)w->threads, write_row, o, err);
+}
+
 static int write_logits(struct ks_model *m, const struct wishes *w, const int32_t *ids, size_t n,
                         struct ks_error *err)
 {
     struct output o = {.path = w->out, .npy = ks_path_ends(w->out, ".npy"), .n = n};
-    int failed =
-        open_output(&o, err) || ks_model_logits(m, ids, n, (int)w->threads, write_row, &o, err);
+    int failed = open_output(&o, err) || compute_logits(m, w, ids, n, &o, err);
     return close_output(&o, failed ? -1 : 0, err);
 }
 
@@ -162,8 +176,11 @@ static int check(const struct cli_command *self, const struct wishes *w)
         return cli_usage(self, "give the text as --ids FILE or as --file TEXT");
     if (!w->out)
         return cli_usage(self, "name the output: -o OUT.f32 or -o OUT.npy");
-    if (w->head && strcmp(w->head, "cpu") != 0)
-        return cli_usage(self, "--head %s: this build has the head on the cpu only", w->head);
+    if (w->head.head && strcmp(w->head.head, "auto") == 0)
+        return cli_usage(self, "--head auto: nothing is chosen here, it is cpu or vulkan");
+    if (!w->head.head && (w->head.device || w->head.path))
+        return cli_usage(self, "--%s is for --head vulkan",
+                         w->head.device ? "device" : "head-path");
     return -1;
 }
 
@@ -178,7 +195,12 @@ int cli_logits(const struct cli_command *self, int argc, char **argv)
         {"output", 'o', "OUT",
          "where the rows go: .f32 raw, .npy for NumPy, - for raw on standard output", CLI_STRING,
          &w.out},
-        {"head", 0, "cpu", "where the output head runs", CLI_STRING, &w.head},
+        {"head", 0, "cpu|vulkan", "where the output head runs (cpu)", CLI_STRING, &w.head.head},
+        {"device", 0, "DEVICE", "a GPU by index, UUID or a part of its name", CLI_STRING,
+         &w.head.device},
+        {"head-path", 0, "auto|few|many|matrix",
+         "how a GPU multiplies: few rows, many rows, matrix cores (the fastest it has)", CLI_STRING,
+         &w.head.path},
         {"threads", 0, "N", "worker threads (all that are allowed)", CLI_THREADS, &w.threads},
         {0},
     };

@@ -199,33 +199,28 @@ static struct ks_plan *plan_from_words(const char *reference, const struct cli_r
 
 /* ------------------------------------------------------------------ */
 
-static bool read_head(const char *word, enum ks_head_choice *head)
-{
-    static const char *const words[] = {"auto", "cpu", "vulkan"}; /* in the order of the choices */
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i]) == 0) {
-            *head = (enum ks_head_choice)i;
-            return true;
-        }
-    return false;
-}
-
 /* What the command line says of the head goes before the scenario. */
 static int set_head(struct ks_plan *plan, const struct cli_run_wishes *w, struct ks_error *err)
 {
-    if (w->head)
-        read_head(w->head, &plan->head);
-    if (!w->device)
+    enum ks_head_choice head;
+    enum ks_head_path path;
+    if (cli_read_head(&w->head, &head, &path, err))
+        return -1;
+    if (w->head.head)
+        plan->head = head;
+    plan->head_path = path;
+    if (!w->head.device)
         return 0;
-    plan->device = strdup(w->device);
-    return plan->device ? 0 : ks_fail_memory(err, strlen(w->device), "a device's name");
+    plan->device = strdup(w->head.device);
+    return plan->device ? 0 : ks_fail_memory(err, strlen(w->head.device), "a device's name");
 }
 
 static int check_words(const struct cli_run_wishes *w, bool scenario, struct ks_error *err)
 {
     enum ks_head_choice head;
-    if (w->head && !read_head(w->head, &head))
-        return ks_fail(err, KS_BAD_INPUT, "--head %s: it is auto, cpu or vulkan", w->head);
+    enum ks_head_path path;
+    if (cli_read_head(&w->head, &head, &path, err))
+        return -1;
     if (w->window > UINT32_MAX)
         return ks_fail(err, KS_BAD_INPUT, "--window %zu: beyond the context of any model",
                        w->window);

@@ -4,13 +4,13 @@
 #ifndef KS_TUI_CLI_PLAN_H
 #define KS_TUI_CLI_PLAN_H
 
-#include "tui/cli/cli.h"
+#include "tui/cli/head.h"
 
 struct cli_run_wishes {
     struct cli_list operands; /* one: a scenario, or a reference model */
     struct cli_list arms, corpora, params;
     size_t window, max_documents, threads;
-    const char *head, *device;
+    struct cli_head_words head;
     bool no_cache;
 };
 

@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "engine/kernels/cpu.h"
+#include "engine/model/model.h"
 #include "engine/run/arms/device.h"
 
 /* What is asked for. */
