@@ -17,8 +17,9 @@
 
 #define WARM_UP_NS  200000000
 #define ROUNDS      20
+#define ROUND_NS    50000000 /* so long that submitting and waiting, once each, count for nothing */
+#define MOST_CALLS  2000
 #define DIFFERENT   64 /* rows that are quantized; the matrix repeats them */
-#define BATCH_FLOPS 8e11
 #define LIMIT_BYTES ((uint64_t)512 << 20)
 #define TOP         10
 
@@ -70,6 +71,20 @@ static int time_rounds(int (*run)(void *ctx, struct ks_error *err), void *ctx, d
     }
     qsort(took, ROUNDS, sizeof *took, by_size);
     *seconds = took[ROUNDS / 2];
+    return 0;
+}
+
+/* How many calls make a round, by how long one takes together with its submission. */
+static int choose_calls(struct product *p, struct ks_error *err)
+{
+    p->calls = 1;
+    if (run_products(p, err)) /* pipelines are made */
+        return -1;
+    int64_t begin = ks_clock_ns();
+    if (run_products(p, err))
+        return -1;
+    int64_t calls = ROUND_NS / (ks_clock_ns() - begin + 1) + 1;
+    p->calls = calls < MOST_CALLS ? (int)calls : MOST_CALLS;
     return 0;
 }
 
@@ -135,13 +150,12 @@ static int bench_product(struct device *d, const struct ks_matrix *w, struct ks_
                          size_t m, struct ks_error *err)
 {
     struct product p = {.weight = weight, .path = m <= 8 ? KS_GPU_FEW : KS_GPU_MANY, .m = m};
-    double flops = 2.0 * (double)m * (double)w->rows * (double)w->cols, seconds;
-    p.calls = flops * 200 < BATCH_FLOPS ? 200 : (int)(BATCH_FLOPS / flops) + 1;
+    double seconds;
     float *x = ks_bench_floats(m * w->cols, err);
     p.x = x;
     p.row = x ? ks_bench_floats(w->rows, err) : NULL;
     p.tile = p.row ? ks_gpu_tile_create(d->gpu, m, w->rows, err) : NULL;
-    int failed = !p.tile || time_rounds(run_products, &p, &seconds, err);
+    int failed = !p.tile || choose_calls(&p, err) || time_rounds(run_products, &p, &seconds, err);
     if (!failed)
         tell(d, w, &p, seconds / p.calls);
     ks_gpu_tile_destroy(p.tile);

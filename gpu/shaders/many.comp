@@ -1,7 +1,8 @@
 // Many positions: y = x W^T over f32 tiles, both factors in blocks with k as the slow index.
 //
 // A work-group makes 64 positions x 128 rows, a thread 8 x 8 of them; while one slice of 16 k is
-// multiplied from shared memory the next is on its way from the buffers. Every output is one chain
+// multiplied from shared memory the next is on its way from the buffers to registers. (A second
+// slice of shared memory costs more work-groups than it saves barriers.) Every output is one chain
 // of additions over k in order; their maxima are left beside them. Twin: ks_gpu_twin_many.
 #version 460
 #extension GL_GOOGLE_include_directive : enable
@@ -31,8 +32,8 @@ const uint MAXIMA = TALL;
 const uint X_LOADS = DEEP * TALL / 4 / THREADS;
 const uint W_LOADS = DEEP * WIDE / 4 / THREADS;
 
-shared vec4 xs[2][DEEP * TALL / 4];
-shared vec4 ws[2][DEEP * WIDE / 4];
+shared vec4 xs[DEEP * TALL / 4];
+shared vec4 ws[DEEP * WIDE / 4];
 
 vec4 next_x[X_LOADS], next_w[W_LOADS];
 
@@ -47,25 +48,25 @@ void fetch(uint k0)
         next_w[i] = tile[w0 + i * THREADS];
 }
 
-void store(uint which)
+void store()
 {
     [[unroll]] for (uint i = 0u; i < X_LOADS; i++)
-        xs[which][gl_LocalInvocationIndex + i * THREADS] = next_x[i];
+        xs[gl_LocalInvocationIndex + i * THREADS] = next_x[i];
     [[unroll]] for (uint i = 0u; i < W_LOADS; i++)
-        ws[which][gl_LocalInvocationIndex + i * THREADS] = next_w[i];
+        ws[gl_LocalInvocationIndex + i * THREADS] = next_w[i];
 }
 
 float acc[EACH][EACH];
 
 // Four blocks of 32 threads make 32 x 64 each, 4 x 8 threads. A thread's outputs are quads 16
 // positions and 32 rows apart, so that threads read neighbouring words.
-void multiply(uint which, uint p, uint w)
+void multiply(uint p, uint w)
 {
     [[unroll]] for (uint k = 0u; k < DEEP; k++) {
         vec4 a[2], b[2];
         [[unroll]] for (uint i = 0u; i < 2u; i++) {
-            a[i] = xs[which][k * (TALL / 4u) + p / 4u + 4u * i];
-            b[i] = ws[which][k * (WIDE / 4u) + w / 4u + 8u * i];
+            a[i] = xs[k * (TALL / 4u) + p / 4u + 4u * i];
+            b[i] = ws[k * (WIDE / 4u) + w / 4u + 8u * i];
         }
         [[unroll]] for (uint i = 0u; i < EACH; i++)
             [[unroll]] for (uint j = 0u; j < EACH; j++)
@@ -98,18 +99,13 @@ void main()
             acc[i][j] = 0.0;
     clear_maxima();
     fetch(0u);
-    store(0u);
-    barrier();
-    uint which = 0u;
     for (uint k0 = 0u; k0 < cols; k0 += DEEP) {
-        bool more = k0 + DEEP < cols;
-        if (more)
-            fetch(k0 + DEEP);
-        multiply(which, p, w);
-        if (more)
-            store(which ^ 1u);
+        barrier(); // no thread needs the last slice any more
+        store();
         barrier();
-        which ^= 1u;
+        if (k0 + DEEP < cols)
+            fetch(k0 + DEEP);
+        multiply(p, w);
     }
     uint p0 = gl_WorkGroupID.x * TALL + p, w0 = y_column + gl_WorkGroupID.y * WIDE + w;
     [[unroll]] for (uint i = 0u; i < EACH; i++)

@@ -110,6 +110,9 @@ struct ks_vk_slot {
     uint32_t n_sets;     /* taken since it was begun */
     VkDeviceSize staged; /* bytes of the stage that copies of this recording read */
     double flops;        /* recorded */
+    /* What the last dispatch since it was begun has bound; null before it. */
+    VkPipeline pipeline;
+    VkBuffer buffers[KS_VK_BINDINGS];
 };
 
 int ks_vk_slots_init(struct ks_gpu *gpu, struct ks_error *err);

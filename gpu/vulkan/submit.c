@@ -2,6 +2,7 @@
  * Recording and submitting: slots that take turns, ordered by one timeline.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "gpu/vulkan/device.h"
 
@@ -135,6 +136,8 @@ int ks_vk_begin(struct ks_gpu *gpu, struct ks_vk_slot **out, struct ks_error *er
     slot->n_sets = 0;
     slot->staged = 0;
     slot->flops = 0;
+    slot->pipeline = VK_NULL_HANDLE;
+    memset(slot->buffers, 0, sizeof slot->buffers);
     ks_vk_barrier(slot);
     gpu->next_slot = (gpu->next_slot + 1) % KS_VK_SLOTS;
     *out = slot;
@@ -174,8 +177,8 @@ int ks_vk_submit(struct ks_gpu *gpu, struct ks_vk_slot *slot, struct ks_error *e
     return 0;
 }
 
-static int bind(struct ks_gpu *gpu, struct ks_vk_slot *slot, const struct ks_vk_dispatch *d,
-                struct ks_error *err)
+static int bind_buffers(struct ks_gpu *gpu, struct ks_vk_slot *slot,
+                        const VkBuffer handles[KS_VK_BINDINGS], struct ks_error *err)
 {
     VkDescriptorSetAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
@@ -191,8 +194,7 @@ static int bind(struct ks_gpu *gpu, struct ks_vk_slot *slot, const struct ks_vk_
     VkDescriptorBufferInfo buffers[KS_VK_BINDINGS];
     VkWriteDescriptorSet writes[KS_VK_BINDINGS];
     for (uint32_t i = 0; i < KS_VK_BINDINGS; i++) {
-        const struct ks_vk_buffer *b = d->buffers[i] ? d->buffers[i] : d->buffers[0];
-        buffers[i] = (VkDescriptorBufferInfo){b->buffer, 0, VK_WHOLE_SIZE};
+        buffers[i] = (VkDescriptorBufferInfo){handles[i], 0, VK_WHOLE_SIZE};
         writes[i] = (VkWriteDescriptorSet){
             .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
             .dstSet = set,
@@ -205,6 +207,24 @@ static int bind(struct ks_gpu *gpu, struct ks_vk_slot *slot, const struct ks_vk_
     vkUpdateDescriptorSets(gpu->device, KS_VK_BINDINGS, writes, 0, NULL);
     vkCmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, gpu->pipelines.layout,
                             0, 1, &set, 0, NULL);
+    memcpy(slot->buffers, handles, sizeof slot->buffers);
+    return 0;
+}
+
+/* Whatever differs from the last dispatch: a set of descriptors takes the host as long as a small
+ * product takes the device. */
+static int bind(struct ks_gpu *gpu, struct ks_vk_slot *slot, VkPipeline pipeline,
+                const struct ks_vk_dispatch *d, struct ks_error *err)
+{
+    VkBuffer handles[KS_VK_BINDINGS];
+    for (uint32_t i = 0; i < KS_VK_BINDINGS; i++)
+        handles[i] = d->buffers[i] ? d->buffers[i]->buffer : d->buffers[0]->buffer;
+    if (memcmp(slot->buffers, handles, sizeof handles) != 0 &&
+        bind_buffers(gpu, slot, handles, err) != 0)
+        return -1;
+    if (slot->pipeline != pipeline)
+        vkCmdBindPipeline(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    slot->pipeline = pipeline;
     return 0;
 }
 
@@ -219,10 +239,9 @@ int ks_vk_dispatch(struct ks_gpu *gpu, struct ks_vk_slot **slot, const struct ks
                 ((*slot)->flops > 0 && (*slot)->flops + d->flops > gpu->flops_per_submit);
     if (full && (ks_vk_submit(gpu, *slot, err) != 0 || ks_vk_begin(gpu, slot, err) != 0))
         return -1;
-    if (bind(gpu, *slot, d, err) != 0)
+    if (bind(gpu, *slot, pipeline, d, err) != 0)
         return -1;
     (*slot)->flops += d->flops;
-    vkCmdBindPipeline((*slot)->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     vkCmdPushConstants((*slot)->commands, gpu->pipelines.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                        d->push_bytes, d->push);
     vkCmdDispatch((*slot)->commands, d->groups[0], d->groups[1], d->groups[2]);
