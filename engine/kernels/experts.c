@@ -61,15 +61,12 @@ static void sort(uint32_t *chosen, size_t n)
     }
 }
 
-/* What a sum of weights is at least, when they are divided by it: sigmoids may all be nothing. */
-#define LEAST_SUM 0x1p-14f
-
-static void normalize(float *weights, size_t n)
+static void normalize(float *weights, size_t n, float eps)
 {
     float sum = 0.0f;
     for (size_t i = 0; i < n; i++)
         sum += weights[i];
-    sum = sum < LEAST_SUM ? LEAST_SUM : sum;
+    sum += eps;
     for (size_t i = 0; i < n; i++)
         weights[i] /= sum;
 }
@@ -97,7 +94,7 @@ static void route_token(const struct choice *c, size_t token)
     if (r->gating == KS_GATING_CHOSEN)
         c->ops->softmax(weights, r->used, 1.0f, NULL);
     if (r->normalize)
-        normalize(weights, r->used);
+        normalize(weights, r->used, r->sum_eps);
     for (size_t i = 0; r->scale != 1.0f && i < r->used; i++)
         weights[i] *= r->scale;
 }

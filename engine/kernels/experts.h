@@ -27,7 +27,8 @@ enum ks_gating {
 struct ks_router {
     size_t experts, used; /* used experts a token, 1..experts */
     enum ks_gating gating;
-    bool normalize;          /* the chosen scores are divided by their sum */
+    bool normalize;          /* the chosen scores are divided by their sum plus sum_eps */
+    float sum_eps;
     float scale;             /* the weights are multiplied by it; 1 for none */
     const float *preference; /* (experts) added to the scores for the choice alone; NULL: none */
 };

@@ -59,7 +59,8 @@ struct ks_design {
     uint32_t gated_attention;   /* 1: each head's row of attn_q is its query and then a gate on what
                                    it attends to */
     enum ks_gating gating;      /* of experts */
-    uint32_t normalize_experts; /* 1: a token's weights are divided by their sum */
+    uint32_t normalize_experts; /* 1: a token's weights are divided by their sum ... */
+    float expert_sum_eps;       /* ... plus this */
 };
 
 enum ks_rope_scaling {

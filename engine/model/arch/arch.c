@@ -124,7 +124,7 @@ static const struct ks_arch architectures[] = {
         .name = "lfm2moe",
         .rope_pairing = KS_ROPE_HALVES,
         .mixer = KS_MIXER_SHORTCONV,
-        .design = {.gating = KS_GATING_SIGMOID, .normalize_experts = 1},
+        .design = {.gating = KS_GATING_SIGMOID, .normalize_experts = 1, .expert_sum_eps = 1e-6f},
         .required = WHOLE | PRE_NORM,
         .optional = BIT(KS_PART_OUTPUT),
         .attention = BIT(KS_PART_QK_NORM),

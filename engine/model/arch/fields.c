@@ -56,7 +56,7 @@ static const struct field fields[] = {
     WHOLE("block_count", layers, true, 1, KS_MAX_LAYERS),
     WHOLE("context_length", context, true, 1, MAX_CONTEXT),
     WHOLE("embedding_length", hidden, true, 1, 1 << 20),
-    EACH("feed_forward_length", ffn, true, 1, 1 << 22),
+    EACH("feed_forward_length", ffn, false, 1, 1 << 22),
     EACH("attention.head_count", heads, true, 1, 4096),
     EACH("attention.head_count_kv", kv_heads, false, 1, 4096),
     WHOLE("attention.key_length", head_dim, false, 1, 4096),

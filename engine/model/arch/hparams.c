@@ -64,6 +64,9 @@ static int check_heads_of(const struct reader *r, struct ks_layer_traits *l, str
     l->head_dim_v = h->head_dim_v;
     if (l->kv_heads == 0 && h->kv_heads == 0)
         l->kv_heads = l->heads;
+    if (h->ffn == 0 && l->mlp != KS_MLP_EXPERTS)
+        return ks_fail(err, KS_BAD_INPUT, "%s: metadata key %s.feed_forward_length is missing",
+                       r->file, h->architecture);
     if (l->heads == 0 || (l->ffn == 0 && l->mlp != KS_MLP_EXPERTS))
         return ks_fail(err, KS_BAD_INPUT, "%s: layer %td has no %s", r->file, l - h->layer,
                        l->heads ? "feed_forward_length" : "attention.head_count");

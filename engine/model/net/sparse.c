@@ -96,6 +96,7 @@ static int route(const struct tokens *t, struct ks_error *err)
         .used = h->experts_used,
         .gating = h->design.gating,
         .normalize = h->design.normalize_experts,
+        .sum_eps = h->design.expert_sum_eps,
         .scale = h->expert_scale,
         .preference = l->preference,
     };

@@ -39,9 +39,33 @@ static void gated_delta_nets_agree(void **state)
     check_sample_to("qwen35", DELTA_TOLERANCE);
 }
 
+static void llamas_of_experts_agree(void **state)
+{
+    (void)state;
+    check_sample_to("mixtral", SAMPLE_TOLERANCE);
+}
+
+static void an_expert_that_every_token_takes_agrees(void **state)
+{
+    (void)state;
+    check_sample_to("qwen2moe", SAMPLE_TOLERANCE);
+}
+
+static void sigmoid_gates_with_a_preference_behind_a_dense_layer_agree(void **state)
+{
+    (void)state;
+    check_sample_to("lfm2moe", SAMPLE_TOLERANCE);
+}
+
+static void delta_nets_with_experts_agree(void **state)
+{
+    (void)state;
+    check_sample_to("qwen35moe", DELTA_TOLERANCE);
+}
+
 /* ------------------------------------------------------------------ cuts */
 
-static const char *const samples[] = {"qwen3moe", "gpt-oss-mxfp4", "lfm2", "qwen35"};
+static const char *const samples[] = {"qwen2moe", "gpt-oss-mxfp4", "lfm2moe", "qwen35moe"};
 #define N_SAMPLES (sizeof samples / sizeof *samples)
 
 static enum ks_isa best_isa(void)
@@ -318,6 +342,10 @@ int main(void)
         cmocka_unit_test(experts_of_four_bits_agree),
         cmocka_unit_test(short_convolutions_agree),
         cmocka_unit_test(gated_delta_nets_agree),
+        cmocka_unit_test(llamas_of_experts_agree),
+        cmocka_unit_test(an_expert_that_every_token_takes_agrees),
+        cmocka_unit_test(sigmoid_gates_with_a_preference_behind_a_dense_layer_agree),
+        cmocka_unit_test(delta_nets_with_experts_agree),
         cmocka_unit_test(threads_do_not_move_a_bit),
         cmocka_unit_test(sequences_of_a_batch_do_not_see_each_other),
         cmocka_unit_test(the_rows_wanted_of_the_last_layer_are_those_of_the_whole),
