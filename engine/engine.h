@@ -303,7 +303,9 @@ struct ks_facts {
     const char *isa;
     const char *backend_body, *backend_head; /* "cpu", "vulkan NVIDIA H200 (matrix cores)" */
     const char *head_note;                   /* for people: why not a GPU, "" where it's used */
-    double head_gain; /* the device's speed at the head over the CPU's; NaN: not measured */
+    double peak_flops; /* operations a second of multiply-adds on registers alone, all threads; 0
+                          where a device does the heads, which has other limits */
+    double head_gain;  /* the device's speed at the head over the CPU's; NaN: not measured */
     size_t documents, tokens, n, windows;
     size_t to_compute; /* token rows that all windows evaluate; a snapshot's `tokens` goes to it */
     const struct ks_arm_facts *arms;
@@ -355,6 +357,7 @@ struct ks_snapshot {
     size_t positions;             /* scored positions done, of the reference */
     size_t tokens;                /* token rows evaluated, of facts->to_compute */
     int64_t elapsed_ns;           /* of computing windows, pauses excluded */
+    int64_t cpu_ns;               /* that all threads of the process ran meanwhile */
     int64_t prepare_ns;           /* from the start to the first window; 0 until then */
     size_t windows_on_cpu;        /* whose head the CPU did because the chosen device failed */
     double flops;                 /* useful: 2 * weights in matmuls * positions, + attention */

@@ -42,25 +42,6 @@ void ks_bench_line(const struct bench *b, const char *group, const char *name, d
     b->row(b->ctx, &(struct ks_bench_row){group, name, value, unit, limit, limit_name});
 }
 
-struct spin {
-    struct ks_cpu *cpu;
-    int threads;
-    double flops;
-};
-
-static void spin(void *ctx)
-{
-    struct spin *s = ctx;
-    s->flops = ks_cpu_spin(s->cpu, s->threads, 200000);
-}
-
-static double peak_of(struct ks_cpu *cpu, int threads)
-{
-    struct spin s = {cpu, threads, 0.0};
-    double seconds = ks_bench_seconds(spin, &s);
-    return s.flops / seconds;
-}
-
 #define COPY_BYTES ((size_t)64 << 20)
 #define COPY_PIECE ((size_t)1 << 20)
 
@@ -84,8 +65,8 @@ static void copy(void *ctx)
 
 static int measure_limits(struct bench *b, struct ks_error *err)
 {
-    b->peak_one = peak_of(b->cpu, 1);
-    b->peak = peak_of(b->cpu, b->threads);
+    b->peak_one = ks_cpu_peak(b->cpu, 1);
+    b->peak = ks_cpu_peak(b->cpu, b->threads);
     struct copy c = {b->cpu, ks_alloc_aligned(COPY_BYTES, 1), ks_alloc_aligned(COPY_BYTES, 1)};
     int failed = 0;
     if (c.from && c.to)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "engine/base/bytes.h"
+#include "engine/base/clock.h"
 #include "engine/kernels/isa.h"
 #include "engine/kernels/lanes.h"
 #include "engine/kernels/ops.h"
@@ -103,6 +104,20 @@ double ks_cpu_spin(struct ks_cpu *cpu, int threads, size_t rounds)
     size_t n = (size_t)threads < KS_BLOCK_K ? (size_t)threads : KS_BLOCK_K;
     ks_pool_for(cpu->pool, n, spin_one, &s);
     return 2.0 * (double)cpu->ops->fmas * (double)rounds * (double)n;
+}
+
+double ks_cpu_peak(struct ks_cpu *cpu, int threads)
+{
+    enum { TRIES = 20, ROUNDS = 50000 };
+    double best = 0;
+    for (int i = 0; i < TRIES; i++) {
+        int64_t begin = ks_clock_ns();
+        double flops = ks_cpu_spin(cpu, threads, ROUNDS);
+        int64_t took = ks_clock_ns() - begin;
+        if (took > 0 && flops / (double)took > best)
+            best = flops / (double)took;
+    }
+    return best * 1e9;
 }
 
 enum ks_isa ks_cpu_isa(const struct ks_cpu *cpu)

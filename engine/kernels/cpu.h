@@ -45,6 +45,9 @@ enum ks_isa ks_cpu_isa(const struct ks_cpu *cpu);
 /* For measuring the peak: rounds of fused multiply-adds on registers alone, on each of the first
  * `threads` workers; returns how many floating-point operations that was. */
 double ks_cpu_spin(struct ks_cpu *cpu, int threads, size_t rounds);
+/* What that comes to a second at best, of several short trials: other processes want the cores too.
+ * Takes some milliseconds. */
+double ks_cpu_peak(struct ks_cpu *cpu, int threads);
 
 /* y(n, w.rows) = x(n, w.cols) * W^T, W decoded tile by tile in cache, never whole. Rows of x and y
  * are contiguous at ldx >= w.cols and ldy >= w.rows floats. y must not overlap x. */

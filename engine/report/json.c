@@ -246,9 +246,11 @@ static json_t *timing(struct maker *m, const struct ks_snapshot *s)
     json_t *o = json_object();
     put(m, o, "prepare_s", real((double)s->prepare_ns * 1e-9));
     put(m, o, "elapsed_s", real(seconds));
+    put(m, o, "cpu_s", real((double)s->cpu_ns * 1e-9));
     put(m, o, "tokens", integer(s->tokens));
     put(m, o, "tokens_per_s", real((double)s->tokens / seconds));
     put(m, o, "gflops", real(s->flops * 1e-9 / seconds));
+    put(m, o, "peak_gflops", real(s->facts->peak_flops * 1e-9));
     put(m, o, "threads", json_integer(s->facts->threads));
     put(m, o, "isa", text(s->facts->isa));
     put(m, o, "head_gain", real(s->facts->head_gain));

@@ -389,12 +389,13 @@ static int measure_all(struct measure *m, struct ks_error *err)
         if (changed && grow_tree(m, err))
             return -1;
         changed = false;
-        int64_t begin = ks_clock_ns();
+        int64_t begin = ks_clock_ns(), ran = ks_clock_process_ns();
         fill_batch(m, run->windows_done, goal);
         if (compute_batch(m, err) || tally_batch(m, &changed, err))
             return -1;
         int64_t took = ks_clock_ns() - begin;
         run->elapsed_ns += took;
+        run->cpu_ns += ks_clock_process_ns() - ran;
         goal = next_goal(m, m->n_rows, took);
         if (ks_run_publish_if_due(run, "", err))
             return -1;

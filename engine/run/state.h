@@ -66,7 +66,7 @@ struct ks_run {
     enum ks_run_state state;
     struct ks_error failure;
     size_t windows_done, positions_done, tokens_done, windows_on_cpu;
-    int64_t prepare_ns, elapsed_ns;
+    int64_t prepare_ns, elapsed_ns, cpu_ns;
     double flops;
     int64_t published_at_ns, publish_cost_ns;
 

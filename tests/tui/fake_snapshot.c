@@ -178,6 +178,7 @@ static const struct ks_facts *make_facts(struct owned *o, enum fake_kind kind)
         .isa = "avx512",
         .backend_body = "cpu",
         .backend_head = "cpu",
+        .peak_flops = 2.2e11,
         .head_note = "no GPU: no Vulkan loader (libvulkan.so.1) on this machine",
         .documents = 64,
         .document = documents,
@@ -289,6 +290,7 @@ static void fill(struct owned *o, const struct fake_source *fake)
     s->tokens = s->windows * 512;
     s->elapsed_ns = (int64_t)s->windows * 1814000000;
     s->flops = (double)s->windows * 3.2e11;
+    s->cpu_ns = 2 * s->elapsed_ns;
     if (s->windows > 0) {
         s->reference.n = s->positions;
         s->reference.ppl_ref = 8.3142;

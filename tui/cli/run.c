@@ -77,10 +77,13 @@ static void format_progress(const struct ks_snapshot *s, char *text, size_t size
     double share = (double)s->tokens / (double)s->facts->to_compute;
     double seconds = (double)s->elapsed_ns / 1e9;
     double left = share > 0 ? seconds / share - seconds : 0;
-    snprintf(text, size, "window %zu/%zu  %3.0f %%  %.0f tok/s  %.1f GFLOP/s  %.0f s left",
+    double flops = seconds > 0 ? s->flops / seconds : 0;
+    char peak[32] = "";
+    if (s->facts->peak_flops > 0)
+        snprintf(peak, sizeof peak, ", %.0f %% of peak", 100 * flops / s->facts->peak_flops);
+    snprintf(text, size, "window %zu/%zu  %3.0f %%  %.0f tok/s/arm  %.1f GFLOP/s%s  %.0f s left",
              s->windows, s->facts->windows, 100 * share,
-             seconds > 0 ? (double)s->tokens / seconds : 0,
-             seconds > 0 ? s->flops / seconds / 1e9 : 0, left);
+             seconds > 0 ? (double)s->tokens / seconds : 0, flops / 1e9, peak, left);
 }
 
 static void tell(struct progress *p, const struct ks_snapshot *s)

@@ -149,7 +149,15 @@ static void speed_text(const struct ks_snapshot *shown, char *out, size_t size)
 {
     out[0] = '\0';
     if (shown->elapsed_ns > 0 && shown->tokens > 0)
-        snprintf(out, size, "%.0f tok/s", (double)shown->tokens / seconds(shown));
+        snprintf(out, size, "%.0f tok/s/arm", (double)shown->tokens / seconds(shown));
+}
+
+static void peak_text(const struct ks_snapshot *shown, char *out, size_t size)
+{
+    double peak = shown->facts ? shown->facts->peak_flops : 0;
+    out[0] = '\0';
+    if (peak > 0 && shown->elapsed_ns > 0 && shown->flops > 0)
+        snprintf(out, size, "%.0f%% of peak", 100 * shown->flops / seconds(shown) / peak);
 }
 
 static void flops_text(const struct ks_snapshot *shown, char *out, size_t size)
@@ -174,8 +182,8 @@ static void draw_setup(struct ks_screen *s, struct ks_grid *g, int y)
 {
     const struct ks_snapshot *shown = ks_screen_shown(s);
     const struct ks_facts *facts = shown->facts;
-    char bar[16], head[256] = "", speed[32], flops[32], reference[48] = "", top[16] = "", sort[48],
-                  filter[KS_FILTER_SIZE + 16];
+    char bar[16], head[256] = "", speed[32], peak[32], flops[32], reference[48] = "", top[16] = "",
+                  sort[48], filter[KS_FILTER_SIZE + 16];
     separator(s, bar);
     if (facts) {
         head_text(facts, head, sizeof head);
@@ -183,12 +191,14 @@ static void draw_setup(struct ks_screen *s, struct ks_grid *g, int y)
         snprintf(top, sizeof top, "top-%d", facts->top_k);
     }
     speed_text(shown, speed, sizeof speed);
+    peak_text(shown, peak, sizeof peak);
     flops_text(shown, flops, sizeof flops);
     sort_text(s, sort, sizeof sort);
     snprintf(filter, sizeof filter, "filter %s", s->filter[0] ? s->filter : "none");
     struct ks_part parts[] = {
         {.text = head, .role = KS_ROLE_DIM, .keep = 4, .shrinks = HEAD_LEAST},
         {.text = speed, .role = KS_ROLE_DIM, .keep = 8, .gap = bar},
+        {.text = peak, .role = KS_ROLE_DIM, .keep = 6, .gap = bar},
         {.text = flops, .role = KS_ROLE_DIM, .keep = 1, .gap = bar},
         {.text = reference, .role = KS_ROLE_DIM, .keep = 3, .gap = bar},
         {.text = top, .role = KS_ROLE_DIM, .keep = 2, .gap = bar},

@@ -124,6 +124,7 @@ static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *
         .backend_body = "cpu",
         .backend_head =
             run->head.device ? ks_arena_strdup(a, ks_device_name(run->head.device)) : "cpu",
+        .peak_flops = run->head.device ? 0 : ks_cpu_peak(run->cpu, run->threads),
         .head_gain = run->head.gain,
         .head_note = ks_arena_strdup(a, run->head.note),
         .windows = run->n_windows,

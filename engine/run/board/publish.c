@@ -55,6 +55,7 @@ static int fill(const struct ks_run *run, const char *doing, struct ks_arena *ar
     s->windows_on_cpu = run->windows_on_cpu;
     s->prepare_ns = run->prepare_ns;
     s->elapsed_ns = run->elapsed_ns;
+    s->cpu_ns = run->cpu_ns;
     s->flops = run->flops;
     return run->facts ? fill_arms(run, arena, s, err) : 0;
 }

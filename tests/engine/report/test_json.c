@@ -147,7 +147,8 @@ static void the_machine_and_the_moment_show_only_when_asked(void **state)
     json_t *o = parsed(&a.snapshot, true);
     assert_keys(o, SUMMARY_KEYS " timing");
     assert_keys(json_object_get(o, "timing"),
-                "prepare_s elapsed_s tokens tokens_per_s gflops threads isa head_gain head_note");
+                "prepare_s elapsed_s cpu_s tokens tokens_per_s gflops peak_gflops threads isa "
+                "head_gain head_note");
     assert_true(number(json_object_get(o, "timing"), "tokens_per_s") == 7150);
     json_decref(o);
 }
