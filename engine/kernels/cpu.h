@@ -72,10 +72,15 @@ void ks_rmsnorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const 
                 float eps, float *y);
 
 /* y[i] = (x[i] - mean) * (1 / sqrt(variance + eps)) * gain[i] + bias[i], from the left, for each
- * row; mean and variance by sums in 16 lanes, the squares of the differences by fma. bias NULL:
- * none. y may be x. */
+ * row; mean and variance by sums in 16 lanes, the squares of the differences by fma. gain or bias
+ * NULL: none. y may be x. */
 void ks_layernorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, const float *gain,
                   const float *bias, float eps, float *y);
+
+/* The same without bias, in place, of each head of x(n, heads * dim) by itself, with its own gain
+ * of gain(heads, dim). */
+void ks_layernorm_heads(struct ks_cpu *cpu, float *x, size_t n, size_t heads, size_t dim,
+                        const float *gain, float eps);
 
 /* x(n, dim) *= factor; or row i by factors[positions[i]]. */
 void ks_scale(struct ks_cpu *cpu, float *x, size_t n, size_t dim, float factor);

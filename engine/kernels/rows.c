@@ -68,6 +68,28 @@ void ks_layernorm(struct ks_cpu *cpu, const float *x, size_t n, size_t dim, cons
     run_rows(cpu, &r);
 }
 
+static void layernorm_heads_row(const struct rows *r, size_t row)
+{
+    size_t dim = r->dim / r->heads;
+    for (size_t h = 0; h < r->heads; h++) {
+        float *x = r->x + row * r->dim + h * dim;
+        r->ops->layernorm(x, dim, r->vector + h * dim, NULL, r->eps, x);
+    }
+}
+
+void ks_layernorm_heads(struct ks_cpu *cpu, float *x, size_t n, size_t heads, size_t dim,
+                        const float *gain, float eps)
+{
+    struct rows r = {.x = x,
+                     .vector = gain,
+                     .n = n,
+                     .heads = heads,
+                     .dim = heads * dim,
+                     .eps = eps,
+                     .run = layernorm_heads_row};
+    run_rows(cpu, &r);
+}
+
 static void add_row(const struct rows *r, size_t row)
 {
     r->ops->add(r->x + row * r->dim, r->in + row * r->dim, r->dim);

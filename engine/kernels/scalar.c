@@ -56,7 +56,9 @@ static void layernorm(const float *x, size_t dim, const float *gain, const float
     }
     float scale = 1.0f / sqrtf(ks_lanes_sum_f32(square) / (float)dim + eps);
     for (size_t i = 0; i < dim; i++) {
-        y[i] = (x[i] - mean) * scale * gain[i];
+        y[i] = (x[i] - mean) * scale;
+        if (gain)
+            y[i] *= gain[i];
         if (bias)
             y[i] += bias[i];
     }

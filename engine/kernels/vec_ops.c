@@ -46,7 +46,9 @@ static void layernorm(const float *x, size_t dim, const float *gain, const float
     }
     float scale = 1.0f / sqrtf(ks_f32x16_sum(squares) / (float)dim + eps);
     for (size_t i = 0; i < dim; i++)
-        y[i] = (x[i] - mean) * scale * gain[i];
+        y[i] = (x[i] - mean) * scale;
+    for (size_t i = 0; gain && i < dim; i++)
+        y[i] *= gain[i];
     for (size_t i = 0; bias && i < dim; i++)
         y[i] += bias[i];
 }

@@ -33,8 +33,9 @@ enum ks_mixer {
 enum ks_mlp { KS_MLP_GATED, KS_MLP_PLAIN, KS_MLP_EXPERTS };
 
 enum ks_norm { KS_NORM_RMS, KS_NORM_LAYER };
-/* Whether q's and k's norm takes each head by itself, all with one gain, or the row as a whole. */
-enum ks_qk_norm { KS_QK_NORM_HEAD, KS_QK_NORM_ROW };
+/* Of q and k: each head by itself, all with one gain; the row as a whole; each head with its own.
+ */
+enum ks_qk_norm { KS_QK_NORM_HEAD, KS_QK_NORM_ROW, KS_QK_NORM_OWN };
 
 /* Of a gate, or of the MLP's middle where there is none. */
 enum ks_activation {
@@ -53,6 +54,7 @@ enum ks_order {
 /* What the architecture says of every layer. */
 struct ks_design {
     enum ks_norm norm;
+    uint32_t bare_norm; /* 1: the norms over the hidden width have neither gain nor bias */
     enum ks_qk_norm qk_norm;
     enum ks_activation activation;
     enum ks_order order;
@@ -139,7 +141,7 @@ struct ks_net_layer {
     const float *attn_norm, *attn_norm_bias; /* (hidden) */
     struct ks_matrix attn_q, attn_k, attn_v, attn_output;
     const float *bias_q, *bias_k, *bias_v, *bias_o;
-    const float *q_norm, *k_norm; /* (head_dim), or the row's width */
+    const float *q_norm, *k_norm; /* (head_dim), or the row's width: (heads, head_dim) */
     const float *post_attn_norm;  /* (hidden), of what is added to the residual */
 
     const float *ffn_norm, *ffn_norm_bias; /* (hidden) */

@@ -11,6 +11,13 @@
 
 #define POST_NORM (BIT(KS_PART_POST_ATTN_NORM) | BIT(KS_PART_POST_FFN_NORM))
 
+#define QKV_BIASES (BIT(KS_PART_QKV_BIAS) | BIT(KS_PART_ATTN_OUTPUT_BIAS))
+#define LAYER_NORM .norm = KS_NORM_LAYER
+
+static const struct ks_alias seed_oss_names[] = {
+    {"post_attention_norm.weight", KS_ROLE_FFN_NORM},
+    {0},
+};
 static const struct ks_alias phi3_names[] = {
     {"ffn_up.weight", KS_ROLE_FFN_GATE_UP},
     {0},
@@ -189,7 +196,7 @@ static const struct ks_arch architectures[] = {
         .rope_pairing = KS_ROPE_ADJACENT,
         .required = WHOLE | PRE_NORM,
         .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_QKV_BIAS) | BIT(KS_PART_ATTN_OUTPUT_BIAS),
-        .keys = BIT(KS_KEYS_SCALES),
+        .keys = BIT(KS_KEYS_SCALES) | BIT(KS_KEYS_LOGIT_SCALE),
         .divides_logits = true,
     },
     {
@@ -198,6 +205,116 @@ static const struct ks_arch architectures[] = {
         .required = WHOLE | PRE_NORM,
         .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_ROPE_FREQS),
         .keys = BIT(KS_KEYS_TEMPERATURE),
+    },
+    {
+        .name = "gemma",
+        .design = {.activation = KS_ACTIVATION_GELU},
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+        .embedding_by_width = true,
+    },
+    {
+        .name = "stablelm",
+        .design = {LAYER_NORM, .qk_norm = KS_QK_NORM_OWN, .order = KS_ORDER_BY_NORM},
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | BIT(KS_PART_ATTN_NORM),
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_NORM_BIAS) | BIT(KS_PART_FFN_NORM) |
+                    BIT(KS_PART_QKV_BIAS) | BIT(KS_PART_QK_NORM),
+    },
+    {
+        .name = "starcoder2",
+        .design = {LAYER_NORM, .activation = KS_ACTIVATION_GELU},
+        .rope_pairing = KS_ROPE_HALVES,
+        .mlp = KS_MLP_PLAIN,
+        .required = WHOLE | PRE_NORM | BIT(KS_PART_NORM_BIAS),
+        .optional = BIT(KS_PART_OUTPUT) | QKV_BIASES | BIT(KS_PART_FFN_BIAS),
+    },
+    {
+        .name = "phi2",
+        .design = {LAYER_NORM, .activation = KS_ACTIVATION_GELU, .order = KS_ORDER_PARALLEL},
+        .rope_pairing = KS_ROPE_HALVES,
+        .mlp = KS_MLP_PLAIN,
+        .required = WHOLE | BIT(KS_PART_ATTN_NORM),
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_OUTPUT_BIAS) | BIT(KS_PART_NORM_BIAS) |
+                    QKV_BIASES | BIT(KS_PART_FFN_BIAS),
+    },
+    {
+        .name = "nemotron",
+        .design = {LAYER_NORM, .activation = KS_ACTIVATION_RELU2},
+        .rope_pairing = KS_ROPE_HALVES,
+        .mlp = KS_MLP_PLAIN,
+        .required = WHOLE | PRE_NORM | BIT(KS_PART_NORM_BIAS),
+        .optional = BIT(KS_PART_OUTPUT) | QKV_BIASES | BIT(KS_PART_FFN_BIAS),
+    },
+    {
+        .name = "command-r",
+        .design = {LAYER_NORM, .qk_norm = KS_QK_NORM_OWN, .order = KS_ORDER_PARALLEL},
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | BIT(KS_PART_ATTN_NORM),
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_QKV_BIAS) | BIT(KS_PART_QK_NORM),
+        .keys = BIT(KS_KEYS_LOGIT_SCALE),
+    },
+    {
+        .name = "cohere2",
+        .design = {LAYER_NORM, .order = KS_ORDER_PARALLEL},
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | BIT(KS_PART_ATTN_NORM),
+        .optional = BIT(KS_PART_OUTPUT),
+        .keys = BIT(KS_KEYS_LOGIT_SCALE) | BIT(KS_KEYS_WINDOW),
+        .window_period = 4,
+        .local_rope = KS_LOCAL_ROPE_ONLY,
+    },
+    {
+        .name = "olmo",
+        .design = {LAYER_NORM, .bare_norm = 1},
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = BIT(KS_PART_EMBED),
+        .optional = BIT(KS_PART_OUTPUT),
+    },
+    {
+        .name = "glm4",
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | PRE_NORM | POST_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_QKV_BIAS),
+        .aliases = phi3_names,
+    },
+    {
+        .name = "chatglm",
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_QKV_BIAS),
+        .aliases = phi3_names,
+    },
+    {
+        .name = "exaone4",
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | POST_NORM | BIT(KS_PART_QK_NORM),
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_ROPE_FREQS),
+        .keys = BIT(KS_KEYS_WINDOW),
+        .window_period = 4,
+        .local_rope = KS_LOCAL_ROPE_ONLY,
+    },
+    {
+        .name = "arcee",
+        .design = {.activation = KS_ACTIVATION_RELU2},
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .mlp = KS_MLP_PLAIN,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_ROPE_FREQS),
+    },
+    {
+        .name = "ernie4_5",
+        .rope_pairing = KS_ROPE_ADJACENT,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT),
+    },
+    {
+        .name = "seed_oss",
+        .rope_pairing = KS_ROPE_HALVES,
+        .required = WHOLE | PRE_NORM,
+        .optional = BIT(KS_PART_OUTPUT) | BIT(KS_PART_QKV_BIAS),
+        .aliases = seed_oss_names,
     },
 };
 

@@ -119,6 +119,7 @@ enum ks_key_set {
     KS_KEYS_WINDOW,
     KS_KEYS_CAPS,
     KS_KEYS_SCALES,
+    KS_KEYS_LOGIT_SCALE,
     KS_KEYS_TEMPERATURE,
     KS_KEYS_EXPERTS,
     KS_KEYS_CONV,
@@ -192,7 +193,9 @@ enum ks_dim {
     KS_DIM_QKV,     /* the three together */
     KS_DIM_ATTN,    /* heads * head_dim_v */
     KS_DIM_Q_NORM,  /* head_dim, or as Q */
+    KS_DIM_Q_NORMS, /* 1, or heads */
     KS_DIM_K_NORM,  /* head_dim, or as K */
+    KS_DIM_K_NORMS, /* 1, or kv_heads */
     KS_DIM_ROPE,    /* rope[0].dims / 2 */
     KS_DIM_HEADS,
     KS_DIM_Q_GATED, /* as Q, or twice that */

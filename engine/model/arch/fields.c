@@ -79,7 +79,7 @@ static const struct field fields[] = {
     REAL_OF(KS_KEYS_SCALES, "attention.scale", attention_scale, false, 0, 1e6),
     REAL_OF(KS_KEYS_SCALES, "embedding_scale", embedding_scale, false, 0, 1e6),
     REAL_OF(KS_KEYS_SCALES, "residual_scale", residual_scale, false, 0, 1e6),
-    REAL_OF(KS_KEYS_SCALES, "logit_scale", logit_scale, false, 0, 1e6),
+    REAL_OF(KS_KEYS_LOGIT_SCALE, "logit_scale", logit_scale, false, 0, 1e6),
     REAL_OF(KS_KEYS_TEMPERATURE, "attention.temperature_scale", temperature_scale, false, 0, 1e6),
     WHOLE_OF(KS_KEYS_EXPERTS, "expert_count", experts, false, 0, 4096),
     WHOLE_OF(KS_KEYS_EXPERTS, "expert_used_count", experts_used, false, 0, 4096),

@@ -89,8 +89,10 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
         },
     [KS_ROLE_ATTN_OUTPUT_BIAS] =
         VECTOR(KS_PART_ATTN_OUTPUT_BIAS, "attn_output.bias", bias_o, KS_DIM_HIDDEN),
-    [KS_ROLE_ATTN_Q_NORM] = VECTOR(KS_PART_QK_NORM, "attn_q_norm.weight", q_norm, KS_DIM_Q_NORM),
-    [KS_ROLE_ATTN_K_NORM] = VECTOR(KS_PART_QK_NORM, "attn_k_norm.weight", k_norm, KS_DIM_K_NORM),
+    [KS_ROLE_ATTN_Q_NORM] =
+        VECTORS(KS_PART_QK_NORM, "attn_q_norm.weight", q_norm, KS_DIM_Q_NORM, KS_DIM_Q_NORMS),
+    [KS_ROLE_ATTN_K_NORM] =
+        VECTORS(KS_PART_QK_NORM, "attn_k_norm.weight", k_norm, KS_DIM_K_NORM, KS_DIM_K_NORMS),
     [KS_ROLE_POST_ATTN_NORM] =
         VECTOR(KS_PART_POST_ATTN_NORM, "post_attention_norm.weight", post_attn_norm, KS_DIM_HIDDEN),
 
@@ -265,7 +267,8 @@ uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h, uint32_t layer
     const struct ks_layer_traits *l = &h->layer[layer];
     const uint64_t q = (uint64_t)l->heads * l->head_dim, k = (uint64_t)l->kv_heads * l->head_dim;
     const uint64_t v = (uint64_t)l->kv_heads * l->head_dim_v;
-    const bool by_head = h->design.qk_norm == KS_QK_NORM_HEAD;
+    const bool whole_row = h->design.qk_norm == KS_QK_NORM_ROW;
+    const bool own = h->design.qk_norm == KS_QK_NORM_OWN;
     switch (dim) {
     case KS_DIM_ONE:
         return 1;
@@ -288,9 +291,13 @@ uint64_t ks_dim_size(enum ks_dim dim, const struct ks_hparams *h, uint32_t layer
     case KS_DIM_ATTN:
         return (uint64_t)l->heads * l->head_dim_v;
     case KS_DIM_Q_NORM:
-        return by_head ? l->head_dim : q;
+        return whole_row ? q : l->head_dim;
+    case KS_DIM_Q_NORMS:
+        return own ? l->heads : 1;
     case KS_DIM_K_NORM:
-        return by_head ? l->head_dim : k;
+        return whole_row ? k : l->head_dim;
+    case KS_DIM_K_NORMS:
+        return own ? l->kv_heads : 1;
     case KS_DIM_ROPE:
         return h->rope[0].dims / 2;
     case KS_DIM_HEADS:
@@ -316,7 +323,9 @@ const char *ks_dim_name(enum ks_dim dim)
         [KS_DIM_QKV] = "(head_count + head_count_kv) x key_length + head_count_kv x value_length",
         [KS_DIM_ATTN] = "head_count x value_length",
         [KS_DIM_Q_NORM] = "key_length, or times head_count",
+        [KS_DIM_Q_NORMS] = "1, or head_count",
         [KS_DIM_K_NORM] = "key_length, or times head_count_kv",
+        [KS_DIM_K_NORMS] = "1, or head_count_kv",
         [KS_DIM_ROPE] = "half of rope.dimension_count",
         [KS_DIM_HEADS] = "head_count",
         [KS_DIM_Q_GATED] = "head_count x key_length, or twice that",

@@ -5,17 +5,24 @@
 
 #include "engine/kernels/recur.h"
 
-/* q's or k's norm: each head by itself, or the row as a whole. */
+/* q's or k's norm. */
 static void norm_heads(const struct ks_step *s, const float *gain, float *x, size_t heads, size_t n)
 {
     const struct ks_hparams *h = s->net->hparams;
     size_t dim = s->traits->head_dim;
     if (!gain)
         return;
-    if (h->design.qk_norm == KS_QK_NORM_HEAD)
+    switch (h->design.qk_norm) {
+    case KS_QK_NORM_HEAD:
         ks_block_norm(s->body, h, x, n * heads, dim, gain, NULL, x);
-    else
+        return;
+    case KS_QK_NORM_ROW:
         ks_block_norm(s->body, h, x, n, heads * dim, gain, NULL, x);
+        return;
+    case KS_QK_NORM_OWN:
+        ks_layernorm_heads(s->body->cpu, x, n, heads, dim, gain, h->norm_eps);
+        return;
+    }
 }
 
 static void rotate(const struct ks_step *s, float *x, size_t heads, size_t n)

@@ -181,7 +181,7 @@ static void enter(const struct ks_step *s, const float *gain, const float *bias,
                   size_t n, float *out)
 {
     const struct ks_hparams *h = s->net->hparams;
-    if (gain)
+    if (gain || h->design.bare_norm)
         ks_block_norm(s->body, h, x, n, h->hidden, gain, bias, out);
     else
         memcpy(out, x, n * h->hidden * sizeof *x);

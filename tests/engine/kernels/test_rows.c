@@ -108,6 +108,18 @@ static void layer_normed_unbiased(struct ks_cpu *cpu, float *x, const float *y, 
     ks_layernorm(cpu, x, N, dim, y, NULL, 1e-5f, x);
 }
 
+static void bare_normed(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    (void)y;
+    ks_layernorm(cpu, x, N, dim, NULL, NULL, 1e-5f, x);
+}
+
+/* One row of N heads. */
+static void heads_normed(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
+{
+    ks_layernorm_heads(cpu, x, 1, N, dim, y, 1e-5f);
+}
+
 static void gelu_gated(struct ks_cpu *cpu, float *x, const float *y, size_t dim)
 {
     ks_gelu_mul(cpu, x, y, N, dim);
@@ -167,6 +179,8 @@ static void every_path_gives_the_scalar_bits(void **state)
     compare(other_gate, "sigmoid_mul");
     compare(layer_normed, "layernorm");
     compare(layer_normed_unbiased, "layernorm without bias");
+    compare(bare_normed, "layernorm without gain");
+    compare(heads_normed, "layernorm of heads");
     compare(gelu_gated, "gelu_mul");
     compare(gelu_alone, "gelu");
     compare(squared, "relu2");

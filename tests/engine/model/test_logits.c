@@ -101,6 +101,34 @@ static void mistral3s_query_scale_agrees(void **state)
     check_sample("mistral3");
 }
 
+/* Made by tests/data/model/make.py. */
+static void the_other_families_agree(void **state)
+{
+    (void)state;
+    static const char *const samples[] = {"arcee",
+                                          "chatglm",
+                                          "cohere2",
+                                          "command-r",
+                                          "command-r-qk-norm",
+                                          "ernie4_5",
+                                          "exaone4",
+                                          "gemma",
+                                          "gemma3-linear",
+                                          "glm4",
+                                          "nemotron",
+                                          "olmo",
+                                          "phi2",
+                                          "seed_oss",
+                                          "stablelm",
+                                          "starcoder2",
+                                          "stablelm-parallel",
+                                          "olmo2-window",
+                                          "phi3-long",
+                                          "phi3-short"};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        check_sample(samples[i]);
+}
+
 /* 23 matrices in 21 types. */
 static void a_matrix_of_every_type_agrees(void **state)
 {
@@ -126,30 +154,41 @@ static void threads_do_not_move_a_bit(void **state)
     ks_model_unref(m);
 }
 
+/* One of each kind of layer. */
+static const char *const kinds[] = {"llama-biases", "gemma3",  "mistral3", "olmo2",
+                                    "phi2",         "cohere2", "gemma2",   "phi3"};
+#define N_KINDS (sizeof kinds / sizeof *kinds)
+
+static void check_sequences_apart(struct ks_model *m, const int32_t *ids, enum ks_isa isa)
+{
+    const size_t starts[] = {0, 1, 18, 18, 50, 96};
+    struct runner r;
+    start(&r, m, isa, 2, SAMPLE_IDS);
+    float *all = run(&r, ids, starts, 5);
+    for (size_t s = 0; s < 5; s++) {
+        const size_t alone[2] = {0, starts[s + 1] - starts[s]};
+        float *one = run(&r, ids + starts[s], alone, 1);
+        assert_memory_equal(one, all + starts[s] * SAMPLE_VOCAB,
+                            alone[1] * SAMPLE_VOCAB * sizeof *one);
+        free(one);
+    }
+    free(all);
+    stop(&r);
+}
+
 static void sequences_of_a_batch_do_not_see_each_other(void **state)
 {
     (void)state;
-    const size_t starts[] = {0, 1, 18, 18, 50, 96};
-    struct ks_model *m = open_sample("llama-biases");
-    int32_t *ids = sample_ids("llama-biases");
-    for (size_t i = 0; i < N_ISAS; i++) {
-        if (!ks_isa_runs(isas[i]))
-            continue;
-        struct runner r;
-        start(&r, m, isas[i], 2, SAMPLE_IDS);
-        float *all = run(&r, ids, starts, 5);
-        for (size_t s = 0; s < 5; s++) {
-            const size_t alone[2] = {0, starts[s + 1] - starts[s]};
-            float *one = run(&r, ids + starts[s], alone, 1);
-            assert_memory_equal(one, all + starts[s] * SAMPLE_VOCAB,
-                                alone[1] * SAMPLE_VOCAB * sizeof *one);
-            free(one);
+    for (size_t k = 0; k < N_KINDS; k++) {
+        struct ks_model *m = open_sample(kinds[k]);
+        int32_t *ids = sample_ids(kinds[k]);
+        for (size_t i = 0; i < N_ISAS; i++) {
+            if (ks_isa_runs(isas[i]))
+                check_sequences_apart(m, ids, isas[i]);
         }
-        free(all);
-        stop(&r);
+        free(ids);
+        ks_model_unref(m);
     }
-    free(ids);
-    ks_model_unref(m);
 }
 
 /* The residual after all layers. */
@@ -163,35 +202,39 @@ static float *run_layers(struct runner *r, const struct ks_batch *batch)
     return x;
 }
 
+static void check_wanted_rows(struct ks_model *m, const int32_t *ids, enum ks_isa isa)
+{
+    const size_t starts[] = {0, 1, 18, 18, 50, 96}, firsts[] = {0, 9, 0, 32, 17};
+    struct ks_batch batch = {.ids = ids, .starts = starts, .n_sequences = 5};
+    struct runner r;
+    start(&r, m, isa, 2, SAMPLE_IDS);
+    float *whole = run_layers(&r, &batch);
+    batch.firsts = firsts;
+    float *wanted = run_layers(&r, &batch);
+    size_t hidden = r.net.hparams->hidden;
+    for (size_t s = 0; s < 5; s++) {
+        size_t from = starts[s] + firsts[s];
+        assert_memory_equal(wanted + from * hidden, whole + from * hidden,
+                            (starts[s + 1] - from) * hidden * sizeof *whole);
+    }
+    free(whole);
+    free(wanted);
+    stop(&r);
+}
+
 static void the_rows_wanted_of_the_last_layer_are_those_of_the_whole(void **state)
 {
     (void)state;
-    const size_t starts[] = {0, 1, 18, 18, 50, 96}, firsts[] = {0, 9, 0, 32, 17};
-    const struct ks_batch all = {.starts = starts, .n_sequences = 5};
-    struct ks_model *m = open_sample("llama-biases");
-    int32_t *ids = sample_ids("llama-biases");
-    for (size_t i = 0; i < N_ISAS; i++) {
-        if (!ks_isa_runs(isas[i]))
-            continue;
-        struct runner r;
-        start(&r, m, isas[i], 2, SAMPLE_IDS);
-        struct ks_batch batch = all;
-        batch.ids = ids;
-        float *whole = run_layers(&r, &batch);
-        batch.firsts = firsts;
-        float *wanted = run_layers(&r, &batch);
-        size_t hidden = r.net.hparams->hidden;
-        for (size_t s = 0; s < 5; s++) {
-            size_t from = starts[s] + firsts[s];
-            assert_memory_equal(wanted + from * hidden, whole + from * hidden,
-                                (starts[s + 1] - from) * hidden * sizeof *whole);
+    for (size_t k = 0; k < N_KINDS; k++) {
+        struct ks_model *m = open_sample(kinds[k]);
+        int32_t *ids = sample_ids(kinds[k]);
+        for (size_t i = 0; i < N_ISAS; i++) {
+            if (ks_isa_runs(isas[i]))
+                check_wanted_rows(m, ids, isas[i]);
         }
-        free(whole);
-        free(wanted);
-        stop(&r);
+        free(ids);
+        ks_model_unref(m);
     }
-    free(ids);
-    ks_model_unref(m);
 }
 
 static void a_prefix_has_the_rows_of_the_whole(void **state)
@@ -446,6 +489,9 @@ static void a_body_takes_the_bytes_it_announces(void **state)
     assert_int_equal(ks_body_bytes(h, 33), ks_body_bytes(h, 48));
     assert_true(ks_body_bytes(h, SIZE_MAX / 8) == UINT64_MAX);
     ks_model_unref(m);
+    m = open_sample("phi2"); /* the mixer's result beside it: 2 x 32, and q + k + v + output */
+    assert_int_equal(ks_body_bytes(ks_model_hparams(m), 16), 16 * (4 * (2 * 32 + 4 * 32) + 4 + 8));
+    ks_model_unref(m);
 }
 
 int main(void)
@@ -466,6 +512,7 @@ int main(void)
         cmocka_unit_test(olmo2s_norms_behind_the_blocks_agree),
         cmocka_unit_test(granites_multipliers_agree),
         cmocka_unit_test(mistral3s_query_scale_agrees),
+        cmocka_unit_test(the_other_families_agree),
         cmocka_unit_test(a_matrix_of_every_type_agrees),
         cmocka_unit_test(threads_do_not_move_a_bit),
         cmocka_unit_test(sequences_of_a_batch_do_not_see_each_other),

@@ -164,6 +164,8 @@ static unsigned stages_of(const char *tensor, uint32_t layers, bool tied)
     unsigned layer, all = (2u << layers) - 2, end = 2u << layers;
     if (strcmp(tensor, "token_embd.weight") == 0)
         return 1 | (tied ? end : 0);
+    if (strcmp(tensor, "rope_factors_long.weight") == 0)
+        return 0; /* three positions are short */
     if (strncmp(tensor, "rope_", 5) == 0)
         return all;
     return sscanf(tensor, "blk.%u.", &layer) == 1 ? 2u << layer : end;
