@@ -445,6 +445,11 @@ struct ks_machine {
 };
 int ks_machine_probe(struct ks_machine *out, struct ks_error *err);
 
+/* Opens a device (as in ks_plan), calls tell for each type that a head may have ("Q8_0"), with the
+ * path that it would take there ("matrix cores") or NULL where the CPU does it, and closes it. */
+int ks_head_probe(const char *device, void (*tell)(void *ctx, const char *type, const char *path),
+                  void *ctx, struct ks_error *err);
+
 /* One measured line of `kldscope bench`. */
 struct ks_bench_row {
     const char *group, *name; /* "matmul", "Q4_K 512 x 576 x 1536" */

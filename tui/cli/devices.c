@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/gpu.h"
 #include "tui/cli/devices.h"
+#include "tui/cli/driver.h"
 
 static const char *kind_name(enum ks_gpu_kind kind)
 {
@@ -42,12 +42,55 @@ static void features_of(const struct ks_gpu_info *g, struct feature out[N_FEATUR
     memcpy(out, all, sizeof all);
 }
 
-/* What choosing says: the index that auto would take, or -1 with the reason. */
-static int choose(const struct ks_gpu_info *list, size_t n, struct ks_error *why)
+/* ------------------------------------------------------------------ the survey */
+
+#define MOST_TYPES 64
+
+/* What a head of a type would do on the device that was chosen. */
+struct way {
+    const char *type, *path; /* path NULL: the CPU does it */
+};
+
+struct survey {
+    struct ks_gpu_info *list; /* (n) */
+    size_t n;
+    int chosen; /* the index that would be tried; -1: none */
+    char why[512];
+    struct way ways[MOST_TYPES];
+    size_t n_ways;
+    const char *driver_hint; /* or NULL */
+};
+
+static void add_way(void *ctx, const char *type, const char *path)
+{
+    struct survey *s = ctx;
+    if (s->n_ways < MOST_TYPES)
+        s->ways[s->n_ways++] = (struct way){type, path};
+}
+
+static int look(struct survey *s, const char *device, struct ks_error *err)
 {
     size_t index;
-    return ks_gpu_choose(list, n, NULL, &index, why) ? -1 : (int)index;
+    if (ks_gpu_list(&s->list, &s->n, err))
+        return -1;
+    if (cli_driver_unseen("", s->list, s->n))
+        s->driver_hint = cli_driver_hint;
+    if (ks_gpu_choose(s->list, s->n, device, &index, err) ||
+        ks_head_probe(s->list[index].uuid, add_way, s, err))
+        return -1;
+    s->chosen = (int)index;
+    return 0;
 }
+
+static void survey(struct survey *s, const char *device)
+{
+    struct ks_error err;
+    *s = (struct survey){.chosen = -1};
+    if (look(s, device, &err))
+        snprintf(s->why, sizeof s->why, "%s", err.text);
+}
+
+/* ------------------------------------------------------------------ for people */
 
 static void print_device(const struct ks_gpu_info *g, size_t index)
 {
@@ -77,31 +120,55 @@ static void print_device(const struct ks_gpu_info *g, size_t index)
     }
 }
 
-void cli_print_devices(void)
+/* "matrix cores for Q8_0, Q4_0", a line for each path. */
+static void print_ways(const struct survey *s, const char *path, const char *shown)
 {
-    struct ks_gpu_info *list = NULL;
-    size_t n = 0;
-    struct ks_error err;
-    if (ks_gpu_list(&list, &n, &err)) {
-        printf("head       on the cpu: ");
-        cli_put(stdout, err.text, 0);
+    const char *separator = " for ";
+    for (size_t i = 0; i < s->n_ways; i++) {
+        const struct way *w = &s->ways[i];
+        if (path != w->path && (!path || !w->path || strcmp(path, w->path) != 0))
+            continue;
+        if (separator[1] == 'f')
+            printf("           %s", shown);
+        printf("%s%s", separator, w->type);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        putchar('\n');
+}
+
+static void print_head(const struct survey *s)
+{
+    printf("head       ");
+    if (s->chosen < 0) {
+        printf("on the cpu: ");
+        cli_put(stdout, s->why, 0);
         putchar('\n');
         return;
     }
-    int chosen = choose(list, n, &err);
-    printf("head       ");
-    if (chosen >= 0)
-        printf("gpu %d is tried on the model's head, and taken where it's faster than the cpu\n",
-               chosen);
-    else {
-        printf("on the cpu: ");
-        cli_put(stdout, err.text, 0);
-        putchar('\n');
+    printf("gpu %d is tried on the model's head, and taken where it's faster than the cpu\n",
+           s->chosen);
+    printf("           all heads of a run take one way, the fastest that each of them has:\n");
+    for (int path = KS_GPU_PATHS - 1; path >= 0; path--) {
+        const char *name = ks_gpu_path_name((enum ks_gpu_path)path);
+        print_ways(s, name, name);
     }
-    for (size_t i = 0; i < n; i++)
-        print_device(&list[i], i);
-    free(list);
+    print_ways(s, NULL, "the cpu");
 }
+
+void cli_print_devices(const char *device)
+{
+    struct survey s;
+    survey(&s, device);
+    print_head(&s);
+    if (s.driver_hint)
+        printf("driver     %s\n", s.driver_hint);
+    for (size_t i = 0; i < s.n; i++)
+        print_device(&s.list[i], i);
+    free(s.list);
+}
+
+/* ------------------------------------------------------------------ for programs */
 
 static json_t *device_json(const struct ks_gpu_info *g)
 {
@@ -121,18 +188,18 @@ static json_t *device_json(const struct ks_gpu_info *g)
         "subgroup_size", (int)g->subgroup_size, "has", has, "why_not", g->why_not);
 }
 
-json_t *cli_devices_json(void)
+json_t *cli_devices_json(const char *device)
 {
-    struct ks_gpu_info *list = NULL;
-    size_t n = 0;
-    struct ks_error err;
-    bool failed = ks_gpu_list(&list, &n, &err) != 0;
-    json_t *devices = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(devices, device_json(&list[i]));
-    int chosen = failed ? -1 : choose(list, n, &err);
-    free(list);
-    json_t *index = chosen >= 0 ? json_integer(chosen) : json_null();
-    return json_pack("{s:o, s:o, s:s}", "devices", devices, "chosen", index, "why_none",
-                     chosen >= 0 ? "" : err.text);
+    struct survey s;
+    survey(&s, device);
+    json_t *devices = json_array(), *ways = json_object();
+    for (size_t i = 0; i < s.n; i++)
+        json_array_append_new(devices, device_json(&s.list[i]));
+    for (size_t i = 0; i < s.n_ways; i++)
+        json_object_set_new(ways, s.ways[i].type,
+                            s.ways[i].path ? json_string(s.ways[i].path) : json_null());
+    free(s.list);
+    json_t *index = s.chosen >= 0 ? json_integer(s.chosen) : json_null();
+    return json_pack("{s:o, s:o, s:s, s:o, s:s?}", "devices", devices, "chosen", index, "why_none",
+                     s.why, "paths", ways, "driver_hint", s.driver_hint);
 }

@@ -38,7 +38,7 @@ static struct terminal look_at_terminal(void)
     return t;
 }
 
-static void print_text(const struct ks_machine *m, const struct terminal *t)
+static void print_text(const struct ks_machine *m, const struct terminal *t, const char *device)
 {
     char paths[128], not [128];
     join(paths, sizeof paths, m->isas, sizeof m->isas / sizeof *m->isas);
@@ -50,7 +50,7 @@ static void print_text(const struct ks_machine *m, const struct terminal *t)
     printf("           run here: %s; not here: %s\n", paths, *not ? not : "none");
     printf("memory     %.1f GB, %.1f GB of it available\n", (double)m->memory_bytes / 1e9,
            (double)m->memory_available_bytes / 1e9);
-    cli_print_devices();
+    cli_print_devices(device);
     printf("terminal   ");
     if (t->out) {
         cli_put(stdout, t->type ? t->type : "no TERM", 0);
@@ -72,15 +72,15 @@ static json_t *list_json(const char *const *words, size_t n)
     return list;
 }
 
-static int print_json(const struct ks_machine *m, const struct terminal *t)
+static int print_json(const struct ks_machine *m, const struct terminal *t, const char *device)
 {
     json_t *o = json_pack(
         "{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:I, s:I, s:o, s:{s:b, s:s?, s:i, s:i, s:s}, s:s}",
         "version", KS_VERSION, "cpu", m->cpu, "cpus", m->cpus, "threads", m->threads, "isa", m->isa,
         "isas", list_json(m->isas, 8), "isas_not", list_json(m->isas_not, 8), "memory_bytes",
         (json_int_t)m->memory_bytes, "memory_available_bytes",
-        (json_int_t)m->memory_available_bytes, "gpu", cli_devices_json(), "terminal", "output",
-        (int)t->out, "type", t->type, "columns", t->columns, "lines", t->lines, "codeset",
+        (json_int_t)m->memory_available_bytes, "gpu", cli_devices_json(device), "terminal",
+        "output", (int)t->out, "type", t->type, "columns", t->columns, "lines", t->lines, "codeset",
         t->codeset, "scenarios", cli_data_folder());
     if (!o)
         return cli_json_failed("this machine");
@@ -93,8 +93,10 @@ static int print_json(const struct ks_machine *m, const struct terminal *t)
 int cli_doctor(const struct cli_command *self, int argc, char **argv)
 {
     bool json = false;
+    const char *device = NULL;
     const struct cli_option options[] = {
         {"json", 0, NULL, "one JSON object", CLI_FLAG, &json},
+        {"device", 0, "DEVICE", "a GPU by index, UUID or a part of its name", CLI_STRING, &device},
         {0},
     };
     struct cli_list operands = {0};
@@ -110,7 +112,7 @@ int cli_doctor(const struct cli_command *self, int argc, char **argv)
         return cli_fail(&err);
     struct terminal t = look_at_terminal();
     if (json)
-        return print_json(&machine, &t);
-    print_text(&machine, &t);
+        return print_json(&machine, &t, device);
+    print_text(&machine, &t, device);
     return cli_finish_output();
 }

@@ -160,6 +160,20 @@ static void a_device_that_is_not_there_is_no_error(void **state)
     ks_snapshot_release(s);
 }
 
+/* Rows of different backends are no comparison, so one such head leaves them all to the CPU. */
+static void a_head_that_no_shader_reads_leaves_all_to_the_cpu(void **state)
+{
+    (void)state;
+    struct ks_plan *plan = plan_on_device();
+    add_arm(plan, "odd", "^output\\.", "NVFP4");
+    const struct ks_snapshot *s = run_to_end(plan);
+    assert_int_equal(s->state, KS_RUN_DONE);
+    assert_string_equal(s->facts->backend_head, "cpu");
+    assert_non_null(strstr(s->facts->head_note, "odd: no GPU shader reads NVFP4"));
+    assert_int_equal(s->windows_on_cpu, 0);
+    ks_snapshot_release(s);
+}
+
 static void fault_at_start(enum ks_gpu_fault fault)
 {
     testing.fault = fault;
@@ -288,6 +302,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_never_move_a_bit_beside_the_device, reset, silence),
         cmocka_unit_test_setup_teardown(automatic_never_takes_a_cpu_for_a_gpu, reset, silence),
         cmocka_unit_test_setup_teardown(a_device_that_is_not_there_is_no_error, reset, silence),
+        cmocka_unit_test_setup_teardown(a_head_that_no_shader_reads_leaves_all_to_the_cpu, reset,
+                                        silence),
         cmocka_unit_test_setup_teardown(a_device_that_fails_at_the_start_is_not_taken, reset,
                                         silence),
         cmocka_unit_test_setup_teardown(a_device_that_computes_wrong_is_not_taken, reset, silence),
