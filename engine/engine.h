@@ -328,6 +328,7 @@ enum ks_arm_state {
     KS_ARM_WAITING, /* not built yet */
     KS_ARM_RUNNING,
     KS_ARM_DONE,
+    KS_ARM_STOPPED, /* the run ended before it was done; its numbers so far stay */
     KS_ARM_DROPPED, /* by a hook or a person; `why` */
     KS_ARM_FAILED,  /* `why`; the others go on */
 };

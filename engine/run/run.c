@@ -65,9 +65,10 @@ static void call_hook(struct ks_run *run,
 
 static void end_arms(struct ks_run *run)
 {
+    enum ks_arm_state end = run->state == KS_RUN_DONE ? KS_ARM_DONE : KS_ARM_STOPPED;
     for (size_t i = 0; i < run->n_lanes; i++)
-        if (run->lanes[i].state == KS_ARM_RUNNING)
-            run->lanes[i].state = KS_ARM_DONE;
+        if (run->lanes[i].state == KS_ARM_RUNNING || run->lanes[i].state == KS_ARM_WAITING)
+            run->lanes[i].state = end;
 }
 
 static int prepare_and_measure(struct ks_run *run, struct ks_error *err)
@@ -97,10 +98,10 @@ static void *run_main(void *arg)
         run->state = KS_RUN_STOPPED;
     } else {
         run->state = KS_RUN_DONE;
-        end_arms(run);
         ks_board_note(run->board, KS_LOG_INFO, "all %zu windows done in %.1f s", run->n_windows,
                       (double)run->elapsed_ns / 1e9);
     }
+    end_arms(run);
     if (ks_run_publish(run, "", &err) == 0 && run->facts) {
         call_hook(run, run->plan->hooks.on_done);
         (void)ks_run_publish(run, "", &err); /* what on_done noted */

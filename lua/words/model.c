@@ -19,9 +19,12 @@ static struct ks_model *open_unhurried(lua_State *L, const struct ks_script_mode
     ks_script_thread_stop_clock(s->thread);
     struct ks_model *model = ks_model_open(m->path, shown, m->convert_to, &err);
     ks_script_thread_start_clock(s->thread);
-    if (!model)
-        ks_word_fail_with(L, &err);
-    return model;
+    if (model)
+        return model;
+    char name[64];
+    if (ks_word_fetched_as(m->path, name, sizeof name))
+        ks_word_fail(L, err.code, "%s; scenarios/fetch %s brings it", err.text, name);
+    ks_word_fail_with(L, &err);
 }
 
 size_t ks_word_open_model(lua_State *L, const char *path, const char *convert_to)

@@ -25,6 +25,9 @@ int ks_word_scenario(lua_State *L);
 /* Opens the model at path, as the scenario wrote it, once; what: `reference`, for messages. Returns
  * the index into s->models. Raises. */
 size_t ks_word_open_model(lua_State *L, const char *path, const char *convert_to);
+/* The name under which scenarios/fetch brings the file at path, which is not there: from fetch.txt
+ * in the folder that it should be in. false: nobody knows. */
+bool ks_word_fetched_as(const char *path, char *name, size_t size);
 /* The model that the value at index is, a path or a model value; raises. */
 size_t ks_word_model_at(lua_State *L, int index, const char *what);
 

@@ -69,6 +69,7 @@ static inline int folder_create(void **state)
     folder_put(f, "a.txt", "once\n", 5);
     folder_put(f, "b.jsonl", "{\"text\": \"upon\"}\n", 17);
     folder_put(f, "c.jsonl", "{\"messages\": []}\n", 17);
+    folder_put(f, "fetch.txt", "# x y 1 in/none.gguf\nbig p 1.0 in/far.gguf\n", 43);
     *state = f;
     return 0;
 }
@@ -76,7 +77,8 @@ static inline int folder_create(void **state)
 static inline int folder_destroy(void **state)
 {
     struct folder *f = *state;
-    const char *const names[] = {"tiny.gguf", "a.txt", "b.jsonl", "c.jsonl", "test.lua"};
+    const char *const names[] = {"tiny.gguf", "a.txt",     "b.jsonl",
+                                 "c.jsonl",   "fetch.txt", "test.lua"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128];
         snprintf(path, sizeof path, "%s/%s", f->path, names[i]);

@@ -128,6 +128,8 @@ static void models_and_corpora_are_checked_where_they_are_named(void **state)
 {
     static const struct refusal rows[] = {
         {"\n\nmodel 'none.gguf'", 3, "none.gguf|No such file", KS_SYSTEM},
+        {"model 'far.gguf'", 1, "far.gguf: No such file|; scenarios/fetch big brings it",
+         KS_SYSTEM},
         {"model 'a.txt'", 1, "GGUF", 0},
         {"model(5)", 1, "model: the path must be a string, found 5", 0},
         {"model('tiny.gguf', { typ = 'F16' })", 1, "unknown key `typ`, did you mean `type`?", 0},

@@ -54,8 +54,8 @@ struct way {
 struct survey {
     struct ks_gpu_info *list; /* (n) */
     size_t n;
-    int chosen; /* the index that would be tried; -1: none */
-    char why[512];
+    int chosen;          /* the index that would be tried; -1: none */
+    struct ks_error why; /* there is none */
     struct way ways[MOST_TYPES];
     size_t n_ways;
     const char *driver_hint; /* or NULL */
@@ -84,10 +84,9 @@ static int look(struct survey *s, const char *device, struct ks_error *err)
 
 static void survey(struct survey *s, const char *device)
 {
-    struct ks_error err;
     *s = (struct survey){.chosen = -1};
-    if (look(s, device, &err))
-        snprintf(s->why, sizeof s->why, "%s", err.text);
+    if (look(s, device, &s->why))
+        s->chosen = -1;
 }
 
 /* ------------------------------------------------------------------ for people */
@@ -142,7 +141,7 @@ static void print_head(const struct survey *s)
     printf("head       ");
     if (s->chosen < 0) {
         printf("on the cpu: ");
-        cli_put(stdout, s->why, 0);
+        cli_put(stdout, s->why.text, 0);
         putchar('\n');
         return;
     }
@@ -201,5 +200,5 @@ json_t *cli_devices_json(const char *device)
     free(s.list);
     json_t *index = s.chosen >= 0 ? json_integer(s.chosen) : json_null();
     return json_pack("{s:o, s:o, s:s, s:o, s:s?}", "devices", devices, "chosen", index, "why_none",
-                     s.why, "paths", ways, "driver_hint", s.driver_hint);
+                     s.chosen >= 0 ? "" : s.why.text, "paths", ways, "driver_hint", s.driver_hint);
 }

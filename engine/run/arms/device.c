@@ -101,11 +101,6 @@ const char *ks_device_uuid(const struct ks_device *d)
     return ks_gpu_info(d->gpu)->uuid;
 }
 
-bool ks_device_is_cpu(const struct ks_device *d)
-{
-    return ks_gpu_info(d->gpu)->kind == KS_GPU_KIND_CPU;
-}
-
 size_t ks_device_positions(const struct ks_device *d)
 {
     return d->positions;

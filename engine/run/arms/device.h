@@ -25,7 +25,6 @@ void ks_device_close(struct ks_device *d); /* accepts NULL */
 /* "vulkan NVIDIA H200 (many rows)"; owned by d, which may change it when a path is taken. */
 const char *ks_device_name(const struct ks_device *d);
 const char *ks_device_uuid(const struct ks_device *d);
-bool ks_device_is_cpu(const struct ks_device *d); /* a software one */
 /* The most positions of a call. */
 size_t ks_device_positions(const struct ks_device *d);
 /* Bytes that are free for heads; UINT64_MAX where the device doesn't tell. */

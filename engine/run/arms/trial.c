@@ -10,9 +10,10 @@
 #define CHECK_ROWS ((size_t)4)
 /* What the logits of the trial may take; a wide vocabulary is timed on fewer rows. */
 #define TRIAL_BYTES ((uint64_t)64 << 20)
-/* An idle GPU has lowered its clock. A CPU hasn't. */
-#define WARM_UP_NS 200000000
-#define ROUNDS     3
+/* An idle GPU has lowered its clock: it is warm once nothing was faster by a twentieth for so long.
+ * One that takes longer to raise it is understated. */
+#define STEADY_NS 40000000
+#define ROUNDS    3
 /* No round begins after so much: a slow device is known for slow then. */
 #define DEVICE_NS 300000000
 #define CPU_NS    100000000
@@ -75,20 +76,20 @@ static int run_device(struct ks_trial *t, struct ks_device *device, struct ks_er
 
 int ks_trial_time(struct ks_trial *t, struct ks_device *device, struct ks_error *err)
 {
-    int64_t warm_up = ks_device_is_cpu(device) ? 0 : WARM_UP_NS;
-    int64_t first = ks_clock_ns(), now = first, best = INT64_MAX;
-    for (int rounds = 0; rounds < ROUNDS && now - first < warm_up + DEVICE_NS;) {
+    int64_t first = ks_clock_ns(), now = first, better = first, best = INT64_MAX;
+    for (int i = 0; i < ROUNDS || now - better < STEADY_NS; i++) {
+        if (i > 0 && now - first >= DEVICE_NS)
+            break;
         int64_t begin = now;
         if (run_device(t, device, err))
             return -1;
         now = ks_clock_ns();
-        bool warm = begin - first >= warm_up;
-        if (!warm || now - begin < best)
-            t->device_ns = now - begin; /* cold ones too: of a slow device there are no others */
-        if (warm && now - begin < best)
+        if (now - begin < best - best / 20)
+            better = now;
+        if (now - begin < best)
             best = now - begin;
-        rounds += warm;
     }
+    t->device_ns = best;
     return 0;
 }
 

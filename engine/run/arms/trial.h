@@ -31,7 +31,7 @@ void ks_trial_finish(struct ks_trial *t); /* accepts a zeroed one */
 
 /* The rows to be compared, by the device's path, which thereby proves itself. */
 int ks_trial_compute(struct ks_trial *t, struct ks_device *device, struct ks_error *err);
-/* Warms up, then device_ns. */
+/* device_ns, after warming up. */
 int ks_trial_time(struct ks_trial *t, struct ks_device *device, struct ks_error *err);
 
 /* KS_UNSUPPORTED where what the device computed is not what the CPU does. */

@@ -253,6 +253,7 @@ static void a_stop_keeps_what_was_measured(void **state)
     assert_int_equal(s->windows, 2);
     assert_true(s->positions > 0 && s->positions < s->facts->n);
     assert_int_equal(s->arms[1].numbers.n, s->positions);
+    assert_int_equal(s->arms[1].state, KS_ARM_STOPPED);
     ks_snapshot_release(s);
 }
 
