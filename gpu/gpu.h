@@ -202,13 +202,17 @@ int ks_gpu_tile_read(struct ks_gpu_tile *tile, size_t first, size_t n, float *ou
  * caller finishes them in f64. Bits depend on the rows and on top alone: not on the number of
  * positions, the place among them or how tiles are cut. Logits are ordered by value, both zeros
  * being one, ties to the lowest index.
+ *
+ * Comparisons are queued behind the products that make their rows, and collected in their order:
+ * only collecting waits. So the device goes on while the host finishes what it has collected, and
+ * a tile may be filled anew as soon as its comparison is queued.
  */
 #define KS_GPU_MAX_TOP 32
 
 enum ks_gpu_row_flag {
     KS_GPU_ROW_NONFINITE = 1, /* NaN or +inf in it */
     KS_GPU_ROW_UNEVEN = 2,    /* an index where the reference or the arm has -inf, not both */
-    KS_GPU_ROW_RANGE = 4,     /* too far apart for f32: the sums of the arm mean nothing */
+    KS_GPU_ROW_RANGE = 4,     /* too large or too far apart for f32: the sums mean nothing */
 };
 
 /* Of one row. Where it is flagged as not finite, the flag alone means something. */
@@ -221,25 +225,28 @@ struct ks_gpu_peaks {
     uint32_t top[KS_GPU_MAX_TOP];
 };
 
-/* With x = r - max. */
+/* With x = r - base. */
 struct ks_gpu_reference_row {
     struct ks_gpu_peaks peaks;
+    float base;   /* close to max */
     double exp;   /* sum e^x */
     double exp_x; /* sum e^x x */
 };
 
 /*
  * With d = (a - r) - shift, where shift is close to the typical a - r; S the reference's sum e^x.
- * ln sum p e^d = ln(1 + (d + phi) / S); equal rows have shift and sums of exactly 0. Formulas of
+ * ln sum p e^d = ln(1 + more / S); equal rows have shift and sums of exactly 0. Formulas of
  * Kullback-Leibler divergences without cancellation: engine/head/finish.h.
  */
 struct ks_gpu_arm_row {
     struct ks_gpu_peaks peaks; /* of the arm */
     float shift;
-    double d;   /* sum e^x d */
-    double phi; /* sum e^x (e^d - 1 - d) */
-    double psi; /* sum e^x (e^d (d - 1) + 1) */
+    double d;    /* sum e^x d */
+    double more; /* sum e^x (e^d - 1) */
+    double psi;  /* sum e^x (e^d (d - 1) + 1) */
 };
+
+#define KS_GPU_AHEAD 4 /* comparisons that may wait to be collected */
 
 /* For tiles of so many rows (the vocabulary) and up to so many positions; 1 <= top <=
  * KS_GPU_MAX_TOP. The first on a device lets it prove itself against the CPU twin, bit for bit:
@@ -248,14 +255,20 @@ struct ks_gpu_ruler *ks_gpu_ruler_create(struct ks_gpu *gpu, size_t positions, u
                                          uint32_t top, struct ks_error *err);
 void ks_gpu_ruler_destroy(struct ks_gpu_ruler *ruler);
 
-/* The first m positions of a reference's tile. targets(m): indices below rows. out(m). */
-int ks_gpu_ruler_reference(struct ks_gpu_ruler *ruler, const struct ks_gpu_tile *reference,
-                           const uint32_t *targets, size_t m, struct ks_gpu_reference_row *out,
+/* From now on arms are compared with the first m positions of that tile. targets(m): indices below
+ * rows; copied. */
+int ks_gpu_ruler_reference(struct ks_gpu_ruler *ruler, struct ks_gpu_tile *reference,
+                           const uint32_t *targets, size_t m, struct ks_error *err);
+/* Queues the comparison of as many positions of an arm's tile, which may be the reference's own.
+ * The first with a reference measures the reference, too. */
+int ks_gpu_ruler_arm(struct ks_gpu_ruler *ruler, struct ks_gpu_tile *arm, struct ks_error *err);
+/* The same over and over, for measuring; collected once. */
+int ks_gpu_ruler_arm_again(struct ks_gpu_ruler *ruler, struct ks_gpu_tile *arm, unsigned times,
                            struct ks_error *err);
-/* The first m positions of an arm's tile against the reference, its targets and its unchanged tile
- * of the last call above, whose m was not less. out(m). */
-int ks_gpu_ruler_arm(struct ks_gpu_ruler *ruler, const struct ks_gpu_tile *arm, size_t m,
-                     struct ks_gpu_arm_row *out, struct ks_error *err);
+/* Waits for the oldest comparison that was not collected: arm(m), and reference(m) where it was the
+ * first with its reference; else that stays untouched. */
+int ks_gpu_ruler_collect(struct ks_gpu_ruler *ruler, struct ks_gpu_reference_row *reference,
+                         struct ks_gpu_arm_row *arm, struct ks_error *err);
 
 /* Part of every device's first ks_gpu_ruler_create. */
 int ks_gpu_ruler_self_test(struct ks_gpu *gpu, struct ks_error *err);

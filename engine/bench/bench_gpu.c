@@ -2,8 +2,7 @@
  * Products on a GPU: what the output head costs there, per path, type and number of positions.
  *
  * Products are recorded one behind the other and waited for once, by reading a row of the last, so
- * that a line tells what the device does and not what submitting and waiting cost. The ruler's
- * answers are waited for at each call, as a run does.
+ * that a line tells what the device does and not what submitting and waiting cost.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +11,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/clock.h"
-#include "engine/bench/bench.h"
+#include "engine/bench/bench_gpu.h"
 #include "engine/head/head.h"
 
 #define WARM_UP_NS  200000000
@@ -21,13 +20,6 @@
 #define MOST_CALLS  2000
 #define DIFFERENT   64 /* rows that are quantized; the matrix repeats them */
 #define LIMIT_BYTES ((uint64_t)512 << 20)
-#define TOP         10
-
-struct device {
-    struct bench *bench;
-    struct ks_gpu *gpu;
-    struct ks_gpu_limits limits;
-};
 
 struct product {
     struct ks_gpu_weight *weight;
@@ -53,9 +45,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of the rounds, in seconds. */
-static int time_rounds(int (*run)(void *ctx, struct ks_error *err), void *ctx, double *seconds,
-                       struct ks_error *err)
+int ks_bench_gpu_time(int (*run)(void *ctx, struct ks_error *err), void *ctx, double *seconds,
+                      struct ks_error *err)
 {
     double took[ROUNDS];
     int64_t begin = ks_clock_ns();
@@ -115,7 +106,7 @@ static int make_matrix(struct ks_matrix *m, enum ks_type type, size_t rows, size
     return 0;
 }
 
-static int tell_limits(struct device *d, struct ks_error *err)
+static int tell_limits(struct bench_gpu *d, struct ks_error *err)
 {
     if (ks_gpu_measure(d->gpu, LIMIT_BYTES, &d->limits, err))
         return -1;
@@ -128,7 +119,7 @@ static int tell_limits(struct device *d, struct ks_error *err)
     return 0;
 }
 
-static void tell(const struct device *d, const struct ks_matrix *w, const struct product *p,
+static void tell(const struct bench_gpu *d, const struct ks_matrix *w, const struct product *p,
                  double seconds)
 {
     char name[128];
@@ -146,8 +137,8 @@ static void tell(const struct device *d, const struct ks_matrix *w, const struct
         ks_bench_line(d->bench, "gpu", "  product", flops / seconds * 1e-12, "TFLOP/s", NAN, NULL);
 }
 
-static int bench_product(struct device *d, const struct ks_matrix *w, struct ks_gpu_weight *weight,
-                         size_t m, struct ks_error *err)
+static int bench_product(struct bench_gpu *d, const struct ks_matrix *w,
+                         struct ks_gpu_weight *weight, size_t m, struct ks_error *err)
 {
     struct product p = {.weight = weight, .path = m <= 8 ? KS_GPU_FEW : KS_GPU_MANY, .m = m};
     double seconds;
@@ -155,7 +146,8 @@ static int bench_product(struct device *d, const struct ks_matrix *w, struct ks_
     p.x = x;
     p.row = x ? ks_bench_floats(w->rows, err) : NULL;
     p.tile = p.row ? ks_gpu_tile_create(d->gpu, m, w->rows, err) : NULL;
-    int failed = !p.tile || choose_calls(&p, err) || time_rounds(run_products, &p, &seconds, err);
+    int failed =
+        !p.tile || choose_calls(&p, err) || ks_bench_gpu_time(run_products, &p, &seconds, err);
     if (!failed)
         tell(d, w, &p, seconds / p.calls);
     ks_gpu_tile_destroy(p.tile);
@@ -164,89 +156,7 @@ static int bench_product(struct device *d, const struct ks_matrix *w, struct ks_
     return failed ? -1 : 0;
 }
 
-/* ------------------------------------------------------------------ the ruler */
-
-/* A window of a run: two heads, and the sums over what they make. */
-struct window {
-    struct ks_gpu_weight *weight;
-    struct ks_gpu_ruler *ruler;
-    struct ks_gpu_tile *reference, *arm;
-    float *x[2]; /* of the reference and of the arm */
-    uint32_t *targets;
-    struct ks_gpu_reference_row *reference_rows;
-    struct ks_gpu_arm_row *arm_rows;
-    bool heads;
-};
-
-#define POSITIONS KS_GPU_MAX_POSITIONS
-
-static int run_window(void *ctx, struct ks_error *err)
-{
-    struct window *w = ctx;
-    if (w->heads && (ks_gpu_matmul(w->weight, KS_GPU_MANY, w->x[0], POSITIONS, w->reference, err) ||
-                     ks_gpu_matmul(w->weight, KS_GPU_MANY, w->x[1], POSITIONS, w->arm, err)))
-        return -1;
-    if (ks_gpu_ruler_reference(w->ruler, w->reference, w->targets, POSITIONS, w->reference_rows,
-                               err))
-        return -1;
-    return ks_gpu_ruler_arm(w->ruler, w->arm, POSITIONS, w->arm_rows, err);
-}
-
-static int window_init(struct window *w, struct ks_gpu *gpu, uint64_t rows, uint64_t cols,
-                       struct ks_error *err)
-{
-    w->targets = calloc(POSITIONS, sizeof *w->targets);
-    w->reference_rows = calloc(POSITIONS, sizeof *w->reference_rows);
-    w->arm_rows = calloc(POSITIONS, sizeof *w->arm_rows);
-    if (!w->targets || !w->reference_rows || !w->arm_rows)
-        return ks_fail_memory(err, POSITIONS * sizeof *w->arm_rows, "the benchmark's sums");
-    for (int i = 0; i < 2; i++)
-        if (!(w->x[i] = ks_bench_floats(POSITIONS * cols, err)))
-            return -1;
-    for (size_t i = 0; i < POSITIONS * cols; i++) /* as close as a good quantization is */
-        w->x[1][i] += 0.01f * w->x[0][(i + 1) % (POSITIONS * cols)];
-    w->ruler = ks_gpu_ruler_create(gpu, POSITIONS, rows, TOP, err);
-    w->reference = w->ruler ? ks_gpu_tile_create(gpu, POSITIONS, rows, err) : NULL;
-    w->arm = w->reference ? ks_gpu_tile_create(gpu, POSITIONS, rows, err) : NULL;
-    return w->arm ? 0 : -1;
-}
-
-static void window_finish(struct window *w)
-{
-    ks_gpu_tile_destroy(w->arm);
-    ks_gpu_tile_destroy(w->reference);
-    ks_gpu_ruler_destroy(w->ruler);
-    for (int i = 0; i < 2; i++)
-        free(w->x[i]);
-    free(w->targets);
-    free(w->reference_rows);
-    free(w->arm_rows);
-}
-
-static int bench_window(struct device *d, const struct ks_matrix *m, struct ks_gpu_weight *weight,
-                        struct ks_error *err)
-{
-    struct window w = {.weight = weight, .heads = true};
-    double both, sums;
-    int failed =
-        window_init(&w, d->gpu, m->rows, m->cols, err) || time_rounds(run_window, &w, &both, err);
-    w.heads = false; /* over the logits that are there now */
-    failed = failed || time_rounds(run_window, &w, &sums, err);
-    if (!failed) {
-        char name[128];
-        double once = 2.0 * sizeof(float) * POSITIONS * (double)m->rows;
-        snprintf(name, sizeof name, "ruler, %d x %llu, reference and arm", POSITIONS,
-                 (unsigned long long)m->rows);
-        ks_bench_line(d->bench, "gpu", name, sums * 1e6, "us", NAN, NULL);
-        ks_bench_line(d->bench, "gpu", "  logits, each once", once / sums * 1e-9, "GB/s",
-                      d->limits.read_bytes_s * 1e-9, "read");
-        ks_bench_line(d->bench, "gpu", "  with both heads", both * 1e6, "us", NAN, NULL);
-    }
-    window_finish(&w);
-    return failed ? -1 : 0;
-}
-
-static int bench_weight(struct device *d, enum ks_type type, size_t rows, size_t cols,
+static int bench_weight(struct bench_gpu *d, enum ks_type type, size_t rows, size_t cols,
                         struct ks_error *err)
 {
     static const size_t positions[] = {1, 2, 4, 8, 64, 512};
@@ -260,7 +170,7 @@ static int bench_weight(struct device *d, enum ks_type type, size_t rows, size_t
     for (size_t i = 0; i < sizeof positions / sizeof *positions && !failed; i++)
         failed = bench_product(d, &w, weight, positions[i], err);
     if (!failed && type == KS_Q8_0)
-        failed = bench_window(d, &w, weight, err);
+        failed = ks_bench_gpu_window(d, &w, weight, err);
     ks_gpu_weight_destroy(weight);
     free((void *)(uintptr_t)w.data);
     return failed ? -1 : 0;
@@ -275,7 +185,7 @@ int ks_bench_gpu(struct bench *b, struct ks_error *err)
         {KS_Q8_0, 49152, 576},   {KS_Q8_0, 151936, 1024}, {KS_Q4_0, 151936, 1024},
         {KS_Q4_K, 151936, 1024}, {KS_Q6_K, 151936, 1024}, {KS_F16, 151936, 1024},
     };
-    struct device d = {.bench = b, .gpu = ks_gpu_open(b->device, err)};
+    struct bench_gpu d = {.bench = b, .gpu = ks_gpu_open(b->device, err)};
     if (!d.gpu) /* a machine without a GPU has no such lines, unless they were asked for */
         return b->only || b->device ? -1 : 0;
     int failed = tell_limits(&d, err);

@@ -68,20 +68,21 @@ static int compare_position(const struct sample *s, size_t p, const char *device
     struct ks_gpu_reference_row ref_twin = ks_gpu_ruler_twin_reference(r, ROWS, &peaks);
     peaks = ks_gpu_ruler_twin_peaks(a, ROWS, s->targets[p], TOP);
     struct ks_gpu_arm_row arm_twin =
-        ks_gpu_ruler_twin_arm(r, ref_twin.peaks.max, a, ROWS, arm->shift, &peaks);
+        ks_gpu_ruler_twin_arm(r, ref_twin.base, a, ROWS, arm->shift, &peaks);
     if (!same_peaks(&ref->peaks, &ref_twin.peaks) || !same_peaks(&arm->peaks, &arm_twin.peaks))
         return ks_fail(err, KS_UNSUPPORTED,
                        "%s computes wrongly: the largest logits of position %zu are not the CPU's",
                        device, p);
-    if (!same(ref->exp, ref_twin.exp) || !same(ref->exp_x, ref_twin.exp_x) ||
-        !same(arm->d, arm_twin.d) || !same(arm->phi, arm_twin.phi) ||
-        !same(arm->psi, arm_twin.psi) || !(fabsf(arm->shift - 0.25f) < 4.0f))
+    if (!same((double)ref->base, (double)ref_twin.base) || !same(ref->exp, ref_twin.exp) ||
+        !same(ref->exp_x, ref_twin.exp_x) || !same(arm->d, arm_twin.d) ||
+        !same(arm->more, arm_twin.more) || !same(arm->psi, arm_twin.psi) ||
+        !(fabsf(arm->shift - 0.25f) < 4.0f))
         return ks_fail(err, KS_UNSUPPORTED,
                        "%s computes wrongly: sums of position %zu are %.17g, %.17g, %.17g, %.17g "
                        "and %.17g (shift %g), where the CPU has %.17g, %.17g, %.17g, %.17g and "
                        "%.17g",
-                       device, p, ref->exp, ref->exp_x, arm->d, arm->phi, arm->psi,
-                       (double)arm->shift, ref_twin.exp, ref_twin.exp_x, arm_twin.d, arm_twin.phi,
+                       device, p, ref->exp, ref->exp_x, arm->d, arm->more, arm->psi,
+                       (double)arm->shift, ref_twin.exp, ref_twin.exp_x, arm_twin.d, arm_twin.more,
                        arm_twin.psi);
     return 0;
 }
@@ -91,11 +92,12 @@ static int measure(struct sample *s, struct ks_gpu_ruler *ruler, struct ks_gpu_t
 {
     if (ks_gpu_tile_write(reference, 0, POSITIONS, s->reference, err) != 0 ||
         ks_gpu_tile_write(arm, 0, POSITIONS, s->arm, err) != 0 ||
-        ks_gpu_ruler_reference(ruler, reference, s->targets, POSITIONS, s->ref_rows, err) != 0 ||
-        ks_gpu_ruler_arm(ruler, arm, POSITIONS, s->arm_rows, err) != 0)
+        ks_gpu_ruler_reference(ruler, reference, s->targets, POSITIONS, err) != 0 ||
+        ks_gpu_ruler_arm(ruler, arm, err) != 0 ||
+        ks_gpu_ruler_collect(ruler, s->ref_rows, s->arm_rows, err) != 0)
         return -1;
     if (ks_vk_fault(ruler->gpu, KS_GPU_FAULT_ANSWER))
-        s->arm_rows[0].phi += 1e-9;
+        s->arm_rows[0].more += 1e-9;
     for (size_t p = 0; p < POSITIONS; p++)
         if (compare_position(s, p, ruler->gpu->info.name, err) != 0)
             return -1;

@@ -3,34 +3,50 @@
  * of a tile end and so that no dispatch takes long.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/bytes.h"
-#include "gpu/head/head.h"
+#include "gpu/head/product.h"
 #include "gpu/ruler/ruler.h"
 
 /* Of a column in the costliest stage, as units of arithmetic. */
-#define COLUMN_COST 128.0
+#define COLUMN_COST 64.0
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+#define AIM_THREADS   128
+#define TOTAL_THREADS 64
 
 /* ------------------------------------------------------------------ its memory */
 
+static uint64_t record_words(const struct ks_gpu_ruler *r)
+{
+    return KS_GPU_RECORD_WORDS + 2 * KS_GPU_SLICE_BLOCKS * (uint64_t)r->chunks;
+}
+
+static uint64_t answer_words(const struct ks_gpu_ruler *r)
+{
+    return KS_GPU_ANSWER_WORDS + 2 * (uint64_t)r->top;
+}
+
+/* As in aim.comp. */
+static uint64_t blocks_of_thread(const struct ks_gpu_ruler *r)
+{
+    uint64_t blocks = (r->rows + KS_GPU_WIDE - 1) / KS_GPU_WIDE;
+    return (blocks + AIM_THREADS - 1) / AIM_THREADS;
+}
+
 static int check_shape(const struct ks_gpu_ruler *r, struct ks_error *err)
 {
-    uint64_t keys = (uint64_t)r->positions * r->chunks * KS_GPU_GROUPS * 8;
-    uint32_t shared = r->top * KS_GPU_GROUP * 4 + 2048;
-    if (r->gpu->info.subgroup_size < 2 || r->gpu->info.max_shared_bytes < shared)
+    uint64_t each = blocks_of_thread(r);
+    uint64_t shared = 4096 + 8 * (uint64_t)r->top * (each > r->top ? each : r->top);
+    if (r->gpu->info.max_shared_bytes < shared)
         return ks_fail(err, KS_UNSUPPORTED,
-                       "%s: sums with a top %u need %u bytes in a work-group and subgroups of 2; "
-                       "it has %u and %u",
-                       r->gpu->info.name, r->top, shared, r->gpu->info.max_shared_bytes,
-                       r->gpu->info.subgroup_size);
-    if (r->rows > INT32_MAX || r->chunks > 65535 || keys > r->gpu->max_bytes)
+                       "%s: the top %u of %llu logits need %llu bytes in a work-group; it has %u",
+                       r->gpu->info.name, r->top, (unsigned long long)r->rows,
+                       (unsigned long long)shared, r->gpu->info.max_shared_bytes);
+    uint64_t notes = KS_GPU_RECORDS_WORD + r->positions * record_words(r);
+    if (r->rows > INT32_MAX || r->chunks > 65535 || notes * 4 > r->gpu->max_bytes)
         return ks_fail(err, KS_UNSUPPORTED,
                        "%s: sums over %zu rows of %llu logits take more than a binding",
                        r->gpu->info.name, r->positions, (unsigned long long)r->rows);
@@ -39,24 +55,21 @@ static int check_shape(const struct ks_gpu_ruler *r, struct ks_error *err)
 
 static int create_buffers(struct ks_gpu_ruler *r, struct ks_error *err)
 {
-    uint64_t n = r->positions, chunks = n * r->chunks;
-    uint64_t picks = n * (KS_GPU_PICK_WORDS + r->top) * 4;
-    struct {
-        struct ks_vk_buffer *buffer;
-        uint64_t bytes;
-    } all[] = {
-        {&r->targets, n * 4},
-        {&r->keys, chunks * KS_GPU_GROUPS * 8},
-        {&r->partials, chunks * KS_GPU_PARTIAL_WORDS * 4},
-        {&r->aims, n * 16},
-        {&r->picks_ref, picks},
-        {&r->picks_arm, picks},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (ks_vk_buffer_create(r->gpu, KS_VK_ON_DEVICE, all[i].bytes, "the ruler's sums",
-                                all[i].buffer, err) != 0)
+    static const char what[] = "the ruler's sums";
+    float table[KS_GPU_TABLE];
+    uint64_t notes = KS_GPU_RECORDS_WORD + r->positions * record_words(r);
+    uint64_t partials = (uint64_t)r->positions * r->chunks * KS_GPU_PARTIAL_WORDS;
+    ks_gpu_ruler_table(table);
+    if (ks_vk_buffer_create(r->gpu, KS_VK_ON_DEVICE, notes * 4, what, &r->notes, err) != 0 ||
+        ks_vk_buffer_create(r->gpu, KS_VK_ON_DEVICE, partials * 4, what, &r->partials, err) != 0 ||
+        ks_vk_buffer_write(r->gpu, &r->notes, 0, table, sizeof table, err) != 0)
+        return -1;
+    for (size_t i = 0; i < KS_GPU_AHEAD; i++)
+        if (ks_vk_buffer_create(r->gpu, KS_VK_STAGING, r->positions * answer_words(r) * 4, what,
+                                &r->queue[i].words, err) != 0)
             return -1;
-    return 0;
+    r->targets = calloc(r->positions, sizeof *r->targets);
+    return r->targets ? 0 : ks_fail_memory(err, r->positions * sizeof *r->targets, what);
 }
 
 struct ks_gpu_ruler *ks_gpu_ruler_create(struct ks_gpu *gpu, size_t positions, uint64_t rows,
@@ -75,7 +88,7 @@ struct ks_gpu_ruler *ks_gpu_ruler_create(struct ks_gpu *gpu, size_t positions, u
         .gpu = gpu,
         .positions = positions,
         .rows = rows,
-        .top = (uint32_t)least(top, rows),
+        .top = (uint32_t)ks_gpu_least(top, rows),
         .chunks = (uint32_t)((rows + KS_GPU_CHUNK - 1) / KS_GPU_CHUNK),
     };
     if (check_shape(r, err) != 0 || create_buffers(r, err) != 0) {
@@ -90,12 +103,11 @@ void ks_gpu_ruler_destroy(struct ks_gpu_ruler *r)
     if (!r)
         return;
     vkDeviceWaitIdle(r->gpu->device);
-    ks_vk_buffer_destroy(r->gpu, &r->targets);
-    ks_vk_buffer_destroy(r->gpu, &r->keys);
+    ks_vk_buffer_destroy(r->gpu, &r->notes);
     ks_vk_buffer_destroy(r->gpu, &r->partials);
-    ks_vk_buffer_destroy(r->gpu, &r->aims);
-    ks_vk_buffer_destroy(r->gpu, &r->picks_ref);
-    ks_vk_buffer_destroy(r->gpu, &r->picks_arm);
+    for (size_t i = 0; i < KS_GPU_AHEAD; i++)
+        ks_vk_buffer_destroy(r->gpu, &r->queue[i].words);
+    free(r->targets);
     free(r);
 }
 
@@ -103,15 +115,16 @@ void ks_gpu_ruler_destroy(struct ks_gpu_ruler *r)
 
 struct work {
     struct ks_gpu_ruler *ruler;
-    const struct ks_gpu_tile *reference, *arm; /* arm: NULL while measuring the reference */
-    size_t m;
+    const struct ks_gpu_tile *reference, *arm;
+    const struct ks_vk_buffer *answers;
+    bool own; /* the reference's sums, too */
     struct ks_vk_slot *slot;
 };
 
 /* Some positions that lie in one segment of each tile. */
 struct span {
     size_t first, n;
-    const struct ks_vk_buffer *reference, *arm;
+    size_t reference, arm; /* segments */
 };
 
 /* As in row.glsl. */
@@ -126,35 +139,20 @@ static size_t left_in_segment(const struct ks_gpu_tile *t, size_t position)
 
 static struct span next_span(const struct work *w, size_t first)
 {
-    struct span s = {.first = first,
-                     .n = least(w->m - first, left_in_segment(w->reference, first))};
-    s.reference = &w->reference->segments[first / w->reference->per_segment];
-    if (w->arm) {
-        s.n = least(s.n, left_in_segment(w->arm, first));
-        s.arm = &w->arm->segments[first / w->arm->per_segment];
-    }
     double row_cost = COLUMN_COST * (double)w->ruler->rows;
     size_t quick = (size_t)(w->ruler->gpu->flops_per_submit / row_cost);
-    s.n = least(s.n, quick ? quick : 1);
-    return s;
+    size_t n = ks_gpu_least(w->ruler->m - first, quick ? quick : 1);
+    n = ks_gpu_least(n, left_in_segment(w->reference, first));
+    return (struct span){
+        .first = first,
+        .n = ks_gpu_least(n, left_in_segment(w->arm, first)),
+        .reference = first / w->reference->per_segment,
+        .arm = first / w->arm->per_segment,
+    };
 }
 
-/* Which threads a stage has: a work-group for each chunk of a row, one for each row, or one thread
- * for each row. */
-enum threads { CHUNKS, ROWS, POSITIONS };
-
-static void set_groups(struct ks_vk_dispatch *d, const struct work *w, const struct span *s,
-                       enum threads threads)
-{
-    uint32_t n = (uint32_t)s->n;
-    d->groups[0] = threads == CHUNKS ? w->ruler->chunks : threads == ROWS ? n : (n + 63) / 64;
-    d->groups[1] = threads == CHUNKS ? n : 1;
-    d->groups[2] = 1;
-    d->flops = COLUMN_COST * (double)s->n * (double)(threads == CHUNKS ? w->ruler->rows : 1000);
-}
-
-static int dispatch(struct work *w, const struct span *s, enum threads threads,
-                    struct ks_vk_dispatch *d, struct ks_error *err)
+static int dispatch(struct work *w, const struct span *s, struct ks_vk_dispatch *d,
+                    struct ks_error *err)
 {
     struct where where = {
         .width = (uint32_t)w->ruler->rows,
@@ -162,202 +160,223 @@ static int dispatch(struct work *w, const struct span *s, enum threads threads,
         .chunks = w->ruler->chunks,
         .first = (uint32_t)s->first,
         .row = (uint32_t)(s->first % w->reference->per_segment),
-        .arm_row = w->arm ? (uint32_t)(s->first % w->arm->per_segment) : 0,
+        .arm_row = (uint32_t)(s->first % w->arm->per_segment),
         .threads = (uint32_t)s->n,
     };
     d->push = &where;
     d->push_bytes = sizeof where;
-    set_groups(d, w, s, threads);
     return ks_vk_dispatch(w->ruler->gpu, &w->slot, d, err);
 }
 
 /* Threads that shuffle among themselves. */
 static uint32_t lanes(const struct ks_gpu *gpu)
 {
-    return (uint32_t)least(gpu->info.subgroup_size, 64);
-}
-
-static int peaks(struct work *w, const struct span *s, struct ks_error *err)
-{
-    struct ks_gpu_ruler *r = w->ruler;
-    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_PEAKS},
-                               .buffers = {s->reference, &r->targets, &r->keys, &r->partials}};
-    return dispatch(w, s, CHUNKS, &d, err);
-}
-
-/* Of the arm where there is one. */
-static int pick(struct work *w, const struct span *s, struct ks_error *err)
-{
-    struct ks_gpu_ruler *r = w->ruler;
-    struct span own = *s;
-    struct work of = *w;
-    if (w->arm) {
-        own.reference = s->arm;
-        of.reference = w->arm;
-    }
-    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_PICK, .constants = {r->top, lanes(r->gpu)}},
-                               .buffers = {own.reference, &r->targets, &r->keys, &r->partials,
-                                           w->arm ? &r->picks_arm : &r->picks_ref}};
-    int failed = dispatch(&of, &own, ROWS, &d, err);
-    w->slot = of.slot;
-    return failed;
-}
-
-static int sums(struct work *w, const struct span *s, struct ks_error *err)
-{
-    struct ks_gpu_ruler *r = w->ruler;
-    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_SUMS, .constants = {r->top, lanes(r->gpu)}},
-                               .buffers = {s->reference, &r->picks_ref, &r->partials}};
-    return dispatch(w, s, CHUNKS, &d, err);
+    return (uint32_t)ks_gpu_least(gpu->info.subgroup_size, 32);
 }
 
 static int aim(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
     struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_AIM, .constants = {r->top}},
-        .buffers = {s->reference, s->arm, &r->picks_ref, &r->targets, &r->aims}};
-    return dispatch(w, s, POSITIONS, &d, err);
+        .key = {.shader = KS_VK_AIM, .constants = {r->top, (uint32_t)blocks_of_thread(r)}},
+        .buffers = {&w->reference->segments[s->reference], &w->arm->segments[s->arm],
+                    &w->reference->maxima[s->reference], &w->arm->maxima[s->arm], &r->notes,
+                    w->answers},
+        .groups = {(uint32_t)s->n, 2, 1},
+        .flops = (double)s->n * (double)r->rows,
+    };
+    return dispatch(w, s, &d, err);
 }
 
 static int compare(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
-    struct ks_vk_dispatch d = {.key = {.shader = KS_VK_COMPARE, .constants = {lanes(r->gpu)}},
-                               .buffers = {s->reference, s->arm, &r->aims, &r->keys, &r->partials}};
-    return dispatch(w, s, CHUNKS, &d, err);
+    struct ks_vk_dispatch d = {
+        .key = {.shader = KS_VK_COMPARE, .constants = {lanes(r->gpu), w->own}},
+        .buffers = {&w->reference->segments[s->reference], &w->arm->segments[s->arm], &r->notes,
+                    &r->partials},
+        .groups = {r->chunks, (uint32_t)s->n, 1},
+        .flops = COLUMN_COST * (double)s->n * (double)r->rows,
+    };
+    return dispatch(w, s, &d, err);
 }
 
 static int total(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
-    uint32_t n_sums = w->arm ? 3 : 2;
+    uint32_t sums = w->own ? KS_GPU_SUMS : KS_GPU_ARM_SUMS, threads = (uint32_t)s->n * (sums + 1);
     struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_TOTAL, .constants = {r->top, n_sums}},
-        .buffers = {&r->partials, &r->aims, w->arm ? &r->picks_arm : &r->picks_ref}};
-    struct span each = *s; /* a thread for each sum */
-    each.n *= n_sums;
-    return dispatch(w, &each, POSITIONS, &d, err);
+        .key = {.shader = KS_VK_TOTAL, .constants = {r->top, w->own}},
+        .buffers = {&r->partials, w->answers},
+        .groups = {(threads + TOTAL_THREADS - 1) / TOTAL_THREADS, 1, 1},
+        .flops = 16.0 * threads * r->chunks,
+    };
+    return dispatch(w, s, &d, err);
 }
 
 typedef int stage(struct work *w, const struct span *s, struct ks_error *err);
 
 /* Each stage sees what those before it wrote. */
-static int run(struct work *w, stage *const stages[], struct ks_error *err)
+static int record(struct work *w, struct ks_error *err)
 {
-    for (size_t i = 0; stages[i]; i++) {
+    static stage *const stages[] = {aim, compare, total};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         ks_vk_barrier(w->slot);
-        for (size_t p = 0; p < w->m;) {
+        for (size_t p = 0; p < w->ruler->m;) {
             struct span s = next_span(w, p);
             if (stages[i](w, &s, err) != 0)
                 return -1;
             p += s.n;
         }
     }
-    return ks_vk_submit(w->ruler->gpu, w->slot, err);
+    return 0;
 }
 
-/* ------------------------------------------------------------------ answers */
+/* ------------------------------------------------------------------ queueing */
 
-static uint32_t word(const uint8_t *pick, unsigned i)
+int ks_gpu_ruler_reference(struct ks_gpu_ruler *r, struct ks_gpu_tile *reference,
+                           const uint32_t *targets, size_t m, struct ks_error *err)
 {
-    return ks_le32(pick + 4 * i);
-}
-
-static float real(const uint8_t *pick, unsigned i)
-{
-    uint32_t bits = word(pick, i);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static double sum(const uint8_t *pick, unsigned i)
-{
-    return (double)real(pick, 4 + 2 * i) + (double)real(pick, 5 + 2 * i);
-}
-
-static struct ks_gpu_peaks peaks_of(const struct ks_gpu_ruler *r, const uint8_t *pick)
-{
-    struct ks_gpu_peaks p = {
-        .flags = word(pick, 0),
-        .before = word(pick, 1),
-        .target = real(pick, 2),
-        .max = real(pick, 3),
-        .n_top = r->top,
-    };
-    for (uint32_t i = 0; i < r->top; i++)
-        p.top[i] = word(pick, KS_GPU_PICK_WORDS + i);
-    return p;
-}
-
-static size_t pick_bytes(const struct ks_gpu_ruler *r)
-{
-    return (KS_GPU_PICK_WORDS + r->top) * 4;
-}
-
-/* The caller's to free(). */
-static uint8_t *read_picks(struct ks_gpu_ruler *r, const struct ks_vk_buffer *picks, size_t m,
-                           struct ks_error *err)
-{
-    size_t bytes = m * pick_bytes(r);
-    uint8_t *words = malloc(bytes);
-    if (!words) {
-        ks_fail_memory(err, bytes, "a GPU's sums");
-        return NULL;
-    }
-    if (ks_vk_buffer_read(r->gpu, picks, 0, words, bytes, r->gpu->submitted, err) == 0)
-        return words;
-    free(words);
-    return NULL;
-}
-
-int ks_gpu_ruler_reference(struct ks_gpu_ruler *r, const struct ks_gpu_tile *reference,
-                           const uint32_t *targets, size_t m, struct ks_gpu_reference_row *out,
-                           struct ks_error *err)
-{
-    static stage *const stages[] = {peaks, pick, sums, total, NULL};
     assert(m >= 1 && m <= r->positions && m <= reference->positions && reference->rows == r->rows);
     for (size_t i = 0; i < m; i++)
         if (targets[i] >= r->rows)
             return ks_fail(err, KS_BAD_INPUT,
                            "the next token is %u, but a row of logits has the tokens 0 to %llu",
                            targets[i], (unsigned long long)r->rows - 1);
-    struct work w = {.ruler = r, .reference = reference, .m = m};
-    r->measured = 0;
-    if (ks_vk_begin(r->gpu, &w.slot, err) != 0 ||
-        ks_vk_copy_in(r->gpu, &w.slot, &r->targets, 0, targets, m * 4, err) != 0 ||
-        run(&w, stages, err) != 0)
-        return -1;
-    uint8_t *words = read_picks(r, &r->picks_ref, m, err);
-    if (!words)
-        return -1;
-    for (size_t i = 0; i < m; i++) {
-        const uint8_t *pick = words + i * pick_bytes(r);
-        out[i] = (struct ks_gpu_reference_row){peaks_of(r, pick), sum(pick, 0), sum(pick, 1)};
-    }
-    free(words);
+    memcpy(r->targets, targets, m * sizeof *targets);
     r->reference = reference;
-    r->measured = m;
+    r->m = m;
+    r->fresh = true;
     return 0;
 }
 
-int ks_gpu_ruler_arm(struct ks_gpu_ruler *r, const struct ks_gpu_tile *arm, size_t m,
-                     struct ks_gpu_arm_row *out, struct ks_error *err)
+static int begin(struct ks_gpu_ruler *r, struct ks_gpu_tile *arm, struct work *w,
+                 struct ks_error *err)
 {
-    static stage *const stages[] = {aim, compare, pick, total, NULL};
-    assert(m >= 1 && m <= r->measured && m <= arm->positions && arm->rows == r->rows);
-    struct work w = {.ruler = r, .reference = r->reference, .arm = arm, .m = m};
-    if (ks_vk_begin(r->gpu, &w.slot, err) != 0 || run(&w, stages, err) != 0)
+    if (ks_vk_begin(r->gpu, &w->slot, err) != 0)
         return -1;
-    uint8_t *words = read_picks(r, &r->picks_arm, m, err);
-    if (!words)
+    if (r->fresh && ks_vk_copy_in(r->gpu, &w->slot, &r->notes, KS_GPU_TARGETS_WORD * 4, r->targets,
+                                  r->m * sizeof *r->targets, err) != 0)
         return -1;
-    for (size_t i = 0; i < m; i++) {
-        const uint8_t *pick = words + i * pick_bytes(r);
-        out[i] = (struct ks_gpu_arm_row){peaks_of(r, pick), real(pick, 10), sum(pick, 0),
-                                         sum(pick, 1), sum(pick, 2)};
+    if (ks_gpu_tile_find_maxima(r->reference, r->m, &w->slot, err) != 0)
+        return -1;
+    return ks_gpu_tile_find_maxima(arm, r->m, &w->slot, err);
+}
+
+int ks_gpu_ruler_arm_again(struct ks_gpu_ruler *r, struct ks_gpu_tile *arm, unsigned times,
+                           struct ks_error *err)
+{
+    assert(r->reference && r->m <= arm->positions && arm->rows == r->rows);
+    assert(r->waiting < KS_GPU_AHEAD);
+    struct ks_gpu_answers *answers = &r->queue[(r->oldest + r->waiting) % KS_GPU_AHEAD];
+    struct work w = {.ruler = r,
+                     .reference = r->reference,
+                     .arm = arm,
+                     .answers = &answers->words,
+                     .own = r->fresh};
+    if (begin(r, arm, &w, err) != 0)
+        return -1;
+    for (unsigned i = 0; i < times; i++)
+        if (record(&w, err) != 0)
+            return -1;
+    if (ks_vk_submit(r->gpu, w.slot, err) != 0)
+        return -1;
+    answers->m = r->m;
+    answers->own = r->fresh;
+    answers->done = r->gpu->submitted;
+    r->waiting++;
+    r->fresh = false;
+    return 0;
+}
+
+int ks_gpu_ruler_arm(struct ks_gpu_ruler *r, struct ks_gpu_tile *arm, struct ks_error *err)
+{
+    return ks_gpu_ruler_arm_again(r, arm, 1, err);
+}
+
+/* ------------------------------------------------------------------ answers */
+
+/* A position's words, and what row.glsl says of them. */
+struct answer {
+    const uint8_t *words;
+    uint32_t top;
+};
+
+static uint32_t word(const struct answer *a, unsigned i)
+{
+    return ks_le32(a->words + 4 * i);
+}
+
+static float real(const struct answer *a, unsigned i)
+{
+    uint32_t bits = word(a, i);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static double sum(const struct answer *a, enum ks_gpu_sum i)
+{
+    return (double)real(a, 10 + 2 * i) + (double)real(a, 11 + 2 * i);
+}
+
+#define WRONG_REFERENCE 8
+
+/* which: 0: the reference, 1: the arm. Flags are still to come. */
+static struct ks_gpu_peaks peaks_of(const struct answer *a, unsigned which)
+{
+    struct ks_gpu_peaks p = {
+        .before = word(a, 1 + which),
+        .target = real(a, 3 + which),
+        .max = real(a, 5 + which),
+        .n_top = a->top,
+    };
+    for (uint32_t i = 0; i < a->top; i++)
+        p.top[i] = word(a, KS_GPU_ANSWER_WORDS + which * a->top + i);
+    return p;
+}
+
+static struct ks_gpu_reference_row reference_of(const struct answer *a)
+{
+    struct ks_gpu_reference_row row = {peaks_of(a, 0), real(a, 8), sum(a, KS_GPU_SUM_EXP),
+                                       sum(a, KS_GPU_SUM_EXP_X)};
+    if (word(a, 0) & WRONG_REFERENCE)
+        row.peaks.flags = KS_GPU_ROW_NONFINITE;
+    else if (isfinite(row.base) && fabsf(row.base) > KS_GPU_FAR_LOGIT)
+        row.peaks.flags = KS_GPU_ROW_RANGE;
+    return row;
+}
+
+static struct ks_gpu_arm_row arm_of(const struct answer *a)
+{
+    struct ks_gpu_arm_row row = {
+        .peaks = peaks_of(a, 1),
+        .shift = real(a, 7),
+        .d = sum(a, KS_GPU_SUM_D) + sum(a, KS_GPU_SUM_FAR),
+        .more = sum(a, KS_GPU_SUM_D) + sum(a, KS_GPU_SUM_PHI),
+        .psi = sum(a, KS_GPU_SUM_CROSS) - sum(a, KS_GPU_SUM_PHI),
+    };
+    row.peaks.flags = word(a, 0) & (WRONG_REFERENCE - 1);
+    if (!(fabsf(row.shift) <= KS_GPU_FAR_SHIFT) || fabsf(real(a, 8)) > KS_GPU_FAR_LOGIT)
+        row.peaks.flags |= KS_GPU_ROW_RANGE;
+    return row;
+}
+
+int ks_gpu_ruler_collect(struct ks_gpu_ruler *r, struct ks_gpu_reference_row *reference,
+                         struct ks_gpu_arm_row *arm, struct ks_error *err)
+{
+    assert(r->waiting > 0);
+    const struct ks_gpu_answers *answers = &r->queue[r->oldest];
+    if (ks_vk_wait(r->gpu, answers->done, err) != 0)
+        return -1;
+    for (size_t i = 0; i < answers->m; i++) {
+        struct answer a = {(const uint8_t *)answers->words.mapped + i * answer_words(r) * 4,
+                           r->top};
+        if (answers->own)
+            reference[i] = reference_of(&a);
+        arm[i] = arm_of(&a);
     }
-    free(words);
+    r->oldest = (r->oldest + 1) % KS_GPU_AHEAD;
+    r->waiting--;
     return 0;
 }

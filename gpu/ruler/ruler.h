@@ -8,27 +8,58 @@
 #include "gpu/vulkan/device.h"
 
 /* As in shaders/ruler/row.glsl. */
-#define KS_GPU_SLICE         1024
-#define KS_GPU_CHUNK         (16 * KS_GPU_SLICE)
-#define KS_GPU_GROUPS        128 /* of a chunk */
-#define KS_GPU_PARTIAL_WORDS 8
-#define KS_GPU_GROUP         128 /* columns */
-#define KS_GPU_PICK_WORDS    12  /* before the top indices */
+#define KS_GPU_SLICE         512
+#define KS_GPU_SLICES        32
+#define KS_GPU_CHUNK         (KS_GPU_SLICES * KS_GPU_SLICE)
+#define KS_GPU_SLICE_BLOCKS  4
+#define KS_GPU_SUMS          6
+#define KS_GPU_ARM_SUMS      4 /* without the reference's own */
+#define KS_GPU_TABLE         1105
+#define KS_GPU_TARGETS_WORD  1152
+#define KS_GPU_RECORDS_WORD  (KS_GPU_TARGETS_WORD + KS_GPU_MAX_POSITIONS)
+#define KS_GPU_RECORD_WORDS  8
+#define KS_GPU_PARTIAL_WORDS 16
+#define KS_GPU_ANSWER_WORDS  22 /* before the top columns */
+
+/* In their order. */
+enum ks_gpu_sum {
+    KS_GPU_SUM_D,
+    KS_GPU_SUM_PHI,
+    KS_GPU_SUM_CROSS,
+    KS_GPU_SUM_FAR,
+    KS_GPU_SUM_EXP,
+    KS_GPU_SUM_EXP_X,
+};
+
+/* Logits and shifts beyond which sixteenths and 1/256 are no longer exact in f32. */
+#define KS_GPU_FAR_LOGIT 32768.0f
+#define KS_GPU_FAR_SHIFT 8192.0f
+
+/* A comparison on its way. */
+struct ks_gpu_answers {
+    struct ks_vk_buffer words; /* the host's, (positions, KS_GPU_ANSWER_WORDS + 2 * top) */
+    size_t m;
+    bool own;      /* with the reference's sums */
+    uint64_t done; /* the timeline's value when it is */
+};
 
 struct ks_gpu_ruler {
     struct ks_gpu *gpu;
     size_t positions;
     uint64_t rows;
     uint32_t top, chunks;
+    struct ks_vk_buffer notes, partials; /* as row.glsl tells, for all positions */
 
-    const struct ks_gpu_tile *reference; /* of the last measured one */
-    size_t measured;                     /* of its positions */
+    struct ks_gpu_tile *reference; /* what arms are compared with */
+    size_t m;                      /* of its positions */
+    uint32_t *targets;             /* (positions) */
+    bool fresh;                    /* no arm was yet: targets and own sums are still to do */
 
-    struct ks_vk_buffer targets;              /* (positions) */
-    struct ks_vk_buffer keys;                 /* (positions, chunks, KS_GPU_GROUPS) of two words */
-    struct ks_vk_buffer partials;             /* (positions, chunks, KS_GPU_PARTIAL_WORDS) */
-    struct ks_vk_buffer aims;                 /* (positions) of four words */
-    struct ks_vk_buffer picks_ref, picks_arm; /* (positions, KS_GPU_PICK_WORDS + top) */
+    struct ks_gpu_answers queue[KS_GPU_AHEAD];
+    size_t oldest, waiting;
 };
+
+/* e^(-i / 16), and 0 at the end. */
+void ks_gpu_ruler_table(float table[KS_GPU_TABLE]);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "gpu/ruler/ruler.h"
 
-#define THREADS 256
+#define THREADS 128
+#define RUN     4 /* slices */
 
 static uint32_t bits_of(float value)
 {
@@ -80,11 +81,6 @@ static struct pair difference(float a, float b)
     return (struct pair){t, (a - (t - z)) - (b + z)};
 }
 
-static float clamp(float x, float least, float most)
-{
-    return x < least ? least : x > most ? most : x;
-}
-
 static float polynomial(const float *c, int n, float x)
 {
     float p = c[0];
@@ -104,134 +100,162 @@ static float exponential(float x, float low)
     return polynomial(c, 7, f + low) * float_of((bits_of(shifted) << 23) + 0x3f800000);
 }
 
-#define LEAST -69.0f
-
-static float weight(float x, float low)
+void ks_gpu_ruler_table(float table[KS_GPU_TABLE])
 {
-    return x >= LEAST ? exponential(x, low) : 0.0f;
+    double e = 1;
+    for (int i = 0; i < KS_GPU_TABLE - 1; i++, e *= 0x1.e0fabfbc702a4p-1) /* e^(-1/16) */
+        table[i] = (float)e;
+    table[KS_GPU_TABLE - 1] = 0;
 }
 
 /* ------------------------------------------------------------------ terms */
 
-#define MAX_SUMS 3
+#define SIXTEENTHS 786432.0f
 
+/* In the order of enum ks_gpu_sum; FAR is added apart. */
 struct terms {
-    float t[MAX_SUMS];
+    float t[KS_GPU_SUMS];
 };
 
 struct rows {
-    const float *reference, *arm; /* arm: NULL where only the reference is measured */
+    const float *reference, *arm;
     size_t n;
-    float max, shift;
-    uint32_t flags;
+    float base, shift;
+    uint32_t flags;  /* of the arm */
+    struct pair far; /* of the thread whose terms are made */
+    float table[KS_GPU_TABLE];
 };
 
-static struct terms reference_terms(const struct rows *r, size_t i)
+static struct terms near_terms(const struct rows *rows, float r, float a, float *d)
 {
-    if (r->reference[i] == -INFINITY)
-        return (struct terms){{0}};
-    struct pair x = difference(r->reference[i], r->max);
-    float e = weight(x.high, x.low);
-    return (struct terms){{e, e * clamp(x.high, LEAST, 0.0f)}};
+    static const float e_c[] = {0.166687146f, 0.500034153f, 1.0f};
+    static const float phi_c[] = {2.5679823e-05f,
+                                  2.03649179e-4f,
+                                  1.38822803e-3f,
+                                  8.33051186e-3f,
+                                  4.16667797e-2f,
+                                  1.66667044e-1f,
+                                  0.5f};
+    float shifted = r + SIXTEENTHS, sixteenths = shifted - SIXTEENTHS, f = r - sixteenths;
+    uint32_t down = bits_of(rows->base + SIXTEENTHS) - bits_of(shifted);
+    down = down < KS_GPU_TABLE ? down : KS_GPU_TABLE - 1;
+    float whole = rows->table[down], e = whole * (polynomial(e_c, 3, f) * f) + whole;
+    *d = (a - (sixteenths + rows->shift)) - f;
+    float ed = e * *d, edd = ed * *d, phi = edd * polynomial(phi_c, 7, *d);
+    return (struct terms){{ed, phi, *d * phi + edd, 0, e, e * (r - rows->base)}};
 }
 
-/* d, e^d - 1 - d and e^d (d - 1) + 1 for |d| < 1 */
-static struct terms close_terms(float d)
+static bool wrong(float v)
 {
-    static const float c[] = {2.76909691e-6f, 2.53343005e-5f, 1.98444221e-4f, 1.38858100e-3f,
-                              8.33330955e-3f, 4.16667163e-2f, 1.66666672e-1f, 0.5f};
-    float p = polynomial(c, 8, d), square = d * d;
-    return (struct terms){{d, p * square, (p * (d - 1.0f) + 1.0f) * square}};
+    return isnan(v) || v == INFINITY;
 }
 
-static struct terms distant_terms(struct rows *rows, float x, struct pair apart)
+static struct terms distant_terms(struct rows *rows, float r, float a, struct terms t)
 {
-    struct pair off = difference(apart.high, rows->shift);
-    float low = off.low + apart.low, d = off.high + low, rest = low - (d - off.high);
-    if (!(d <= 80.0f) || (x < LEAST && !(x + d <= -43.0f))) {
+    if (wrong(r) || r == -INFINITY)
+        t.t[KS_GPU_SUM_EXP] = t.t[KS_GPU_SUM_EXP_X] = 0;
+    float weight = t.t[KS_GPU_SUM_EXP];
+    struct terms none = {{0, 0, 0, 0, weight, t.t[KS_GPU_SUM_EXP_X]}};
+    if (wrong(r) || wrong(a) || r == -INFINITY || a == -INFINITY) {
+        rows->flags |= (r == -INFINITY) != (a == -INFINITY) ? KS_GPU_ROW_UNEVEN : 0;
+        return none;
+    }
+    struct pair apart = difference(a, r), off = difference(apart.high, rows->shift);
+    struct pair x = difference(r, rows->base);
+    float low = off.low + apart.low, d = off.high + low;
+    struct pair sum = difference(d, -x.high);
+    float lower = (sum.low + x.low) + (low - (d - off.high));
+    if (!(sum.high <= 80.0f)) {
         rows->flags |= KS_GPU_ROW_RANGE;
-        return (struct terms){{0}};
+        return none;
     }
-    float e = exponential(d < -87.0f ? -87.0f : d, rest);
-    return (struct terms){{d, (e - 1.0f) - d, e * (d - 1.0f) + 1.0f}};
+    float e = exponential(sum.high < -87.0f ? -87.0f : sum.high, lower);
+    rows->far = add(rows->far, weight * d);
+    return (struct terms){{0, e - weight, e * d, 0, weight, t.t[KS_GPU_SUM_EXP_X]}};
 }
 
-static struct terms arm_terms(struct rows *rows, size_t i)
+static struct terms terms_of(struct rows *rows, size_t i)
 {
-    float r = rows->reference[i], a = rows->arm[i];
-    if (r == -INFINITY || a == -INFINITY) {
-        rows->flags |= r == a ? 0 : KS_GPU_ROW_UNEVEN;
+    if (i >= rows->n)
         return (struct terms){{0}};
-    }
-    struct pair apart = difference(a, r);
-    float x = r - rows->max, d = (apart.high - rows->shift) + apart.low;
-    float e = weight(x, 0.0f);
-    struct terms t = fabsf(d) < 1.0f ? close_terms(d) : distant_terms(rows, x, apart);
-    for (int s = 0; s < MAX_SUMS; s++)
-        t.t[s] *= e;
-    return t;
-}
-
-static struct terms terms_of(struct rows *r, size_t i)
-{
-    if (i >= r->n)
-        return (struct terms){{0}};
-    return r->arm ? arm_terms(r, i) : reference_terms(r, i);
+    float r = rows->reference[i], a = rows->arm[i], d;
+    struct terms t = near_terms(rows, r, a, &d);
+    return fabsf(d) < 1.0f ? t : distant_terms(rows, r, a, t);
 }
 
 /* ------------------------------------------------------------------ sums */
 
-/* What a thread has of a chunk. */
-static void add_thread(struct rows *r, size_t first, struct pair sums[MAX_SUMS])
+/* What a thread adds plainly. */
+static struct terms run_of(struct rows *r, size_t first)
 {
-    for (int s = 0; s < MAX_SUMS; s++)
-        sums[s] = (struct pair){0, 0};
-    for (size_t slice = 0; slice < KS_GPU_CHUNK; slice += KS_GPU_SLICE) {
-        size_t i = first + slice;
-        if (i >= r->n)
-            return;
+    struct terms run = {{0}};
+    for (size_t slice = 0; slice < RUN; slice++) {
         struct terms v[4];
         for (size_t q = 0; q < 4; q++)
-            v[q] = terms_of(r, i + q);
-        for (int s = 0; s < MAX_SUMS; s++)
-            sums[s] = add(sums[s], (v[0].t[s] + v[1].t[s]) + (v[2].t[s] + v[3].t[s]));
+            v[q] = terms_of(r, first + slice * KS_GPU_SLICE + q);
+        for (int s = 0; s < KS_GPU_SUMS; s++)
+            run.t[s] += (v[0].t[s] + v[1].t[s]) + (v[2].t[s] + v[3].t[s]);
     }
+    return run;
 }
 
-static void add_row(struct rows *r, double out[MAX_SUMS])
+/* What a thread has of a chunk that begins at column `chunk`. */
+static void add_thread(struct rows *r, size_t chunk, size_t thread, struct pair sums[KS_GPU_SUMS])
 {
-    struct pair total[MAX_SUMS] = {{0, 0}};
+    for (int s = 0; s < KS_GPU_SUMS; s++)
+        sums[s] = (struct pair){0, 0};
+    r->far = (struct pair){0, 0};
+    for (size_t i = chunk; i < r->n && i < chunk + KS_GPU_CHUNK; i += RUN * KS_GPU_SLICE) {
+        struct terms run = run_of(r, i + 4 * thread);
+        for (int s = 0; s < KS_GPU_SUMS; s++)
+            sums[s] = add(sums[s], run.t[s]);
+    }
+    sums[KS_GPU_SUM_FAR] = r->far;
+}
+
+static void add_row(struct rows *r, double out[KS_GPU_SUMS])
+{
+    struct pair total[KS_GPU_SUMS] = {{0, 0}};
+    ks_gpu_ruler_table(r->table);
     for (size_t chunk = 0; chunk < r->n; chunk += KS_GPU_CHUNK) {
-        struct pair tree[THREADS][MAX_SUMS];
+        struct pair tree[THREADS][KS_GPU_SUMS];
         for (size_t t = 0; t < THREADS; t++)
-            add_thread(r, chunk + 4 * t, tree[t]);
+            add_thread(r, chunk, t, tree[t]);
         for (size_t apart = THREADS / 2; apart > 0; apart /= 2)
             for (size_t t = 0; t < apart; t++)
-                for (int s = 0; s < MAX_SUMS; s++)
+                for (int s = 0; s < KS_GPU_SUMS; s++)
                     tree[t][s] = join(tree[t][s], tree[t + apart][s]);
-        for (int s = 0; s < MAX_SUMS; s++)
+        for (int s = 0; s < KS_GPU_SUMS; s++)
             total[s] = join(total[s], tree[0][s]);
     }
-    for (int s = 0; s < MAX_SUMS; s++)
+    for (int s = 0; s < KS_GPU_SUMS; s++)
         out[s] = (double)total[s].high + (double)total[s].low;
 }
 
 struct ks_gpu_reference_row ks_gpu_ruler_twin_reference(const float *row, size_t n,
                                                         const struct ks_gpu_peaks *peaks)
 {
-    struct rows r = {.reference = row, .n = n, .max = peaks->max};
-    double sums[MAX_SUMS];
+    float base = (peaks->max + SIXTEENTHS) - SIXTEENTHS;
+    struct rows r = {.reference = row, .arm = row, .n = n, .base = base};
+    double sums[KS_GPU_SUMS];
     add_row(&r, sums);
-    return (struct ks_gpu_reference_row){*peaks, sums[0], sums[1]};
+    return (struct ks_gpu_reference_row){*peaks, base, sums[KS_GPU_SUM_EXP],
+                                         sums[KS_GPU_SUM_EXP_X]};
 }
 
-struct ks_gpu_arm_row ks_gpu_ruler_twin_arm(const float *reference, float max, const float *arm,
+struct ks_gpu_arm_row ks_gpu_ruler_twin_arm(const float *reference, float base, const float *arm,
                                             size_t n, float shift, const struct ks_gpu_peaks *peaks)
 {
-    struct rows r = {.reference = reference, .arm = arm, .n = n, .max = max, .shift = shift};
-    double sums[MAX_SUMS];
+    struct rows r = {.reference = reference, .arm = arm, .n = n, .base = base, .shift = shift};
+    double sums[KS_GPU_SUMS];
     add_row(&r, sums);
-    struct ks_gpu_arm_row out = {*peaks, shift, sums[0], sums[1], sums[2]};
+    struct ks_gpu_arm_row out = {
+        .peaks = *peaks,
+        .shift = shift,
+        .d = sums[KS_GPU_SUM_D] + sums[KS_GPU_SUM_FAR],
+        .more = sums[KS_GPU_SUM_D] + sums[KS_GPU_SUM_PHI],
+        .psi = sums[KS_GPU_SUM_CROSS] - sums[KS_GPU_SUM_PHI],
+    };
     out.peaks.flags |= r.flags;
     return out;
 }

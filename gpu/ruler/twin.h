@@ -17,8 +17,8 @@ struct ks_gpu_peaks ks_gpu_ruler_twin_peaks(const float *row, size_t n, uint32_t
 /* The peaks are given. */
 struct ks_gpu_reference_row ks_gpu_ruler_twin_reference(const float *row, size_t n,
                                                         const struct ks_gpu_peaks *peaks);
-/* max: the reference's; peaks: the arm's, whose flags are joined. */
-struct ks_gpu_arm_row ks_gpu_ruler_twin_arm(const float *reference, float max, const float *arm,
+/* base: the reference's; peaks: the arm's, whose flags are joined. */
+struct ks_gpu_arm_row ks_gpu_ruler_twin_arm(const float *reference, float base, const float *arm,
                                             size_t n, float shift,
                                             const struct ks_gpu_peaks *peaks);
 

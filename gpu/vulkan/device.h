@@ -60,9 +60,6 @@ enum ks_vk_shader {
     KS_VK_DECODE, /* of a layout */
     KS_VK_TURN,
     KS_VK_MANY,
-    KS_VK_PEAKS,
-    KS_VK_PICK,
-    KS_VK_SUMS,
     KS_VK_AIM,
     KS_VK_COMPARE,
     KS_VK_TOTAL,

@@ -108,15 +108,6 @@ static const uint32_t turn[] =
 static const uint32_t many[] =
 #include "gpu/shaders/many.inc"
     ;
-static const uint32_t peaks[] =
-#include "gpu/shaders/peaks.inc"
-    ;
-static const uint32_t pick[] =
-#include "gpu/shaders/pick.inc"
-    ;
-static const uint32_t sums[] =
-#include "gpu/shaders/sums.inc"
-    ;
 static const uint32_t aim[] =
 #include "gpu/shaders/aim.inc"
     ;
@@ -153,8 +144,7 @@ static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][2] = {
     [KS_GPU_K6] = BOTH(k6),           [KS_GPU_LEVELS4_K] = BOTH(levels4_k),
 };
 static const struct ks_vk_code alone[] = {
-    CODE(turn), CODE(many),    CODE(peaks), CODE(pick),  CODE(sums),
-    CODE(aim),  CODE(compare), CODE(total), CODE(limit), CODE(maxima),
+    CODE(turn), CODE(many), CODE(aim), CODE(compare), CODE(total), CODE(limit), CODE(maxima),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)

@@ -112,8 +112,9 @@ static inline void measure_rows(struct rows *r, struct ks_gpu *gpu, uint32_t top
     struct ks_gpu_tile *arm = upload_rows(gpu, r->arm, r->m, r->n);
     struct ks_gpu_ruler *ruler = ks_gpu_ruler_create(gpu, r->m, r->n, top, &err);
     if (!ruler ||
-        ks_gpu_ruler_reference(ruler, reference, r->targets, r->m, r->ref_rows, &err) != 0 ||
-        ks_gpu_ruler_arm(ruler, arm, r->m, r->arm_rows, &err) != 0)
+        ks_gpu_ruler_reference(ruler, reference, r->targets, r->m, &err) != 0 ||
+        ks_gpu_ruler_arm(ruler, arm, &err) != 0 ||
+        ks_gpu_ruler_collect(ruler, r->ref_rows, r->arm_rows, &err) != 0)
         fail_msg("%s", err.text);
     ks_gpu_ruler_destroy(ruler);
     ks_gpu_tile_destroy(arm);

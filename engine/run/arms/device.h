@@ -43,16 +43,19 @@ bool ks_device_holds(const struct ks_device *d, const struct ks_matrix *head);
 /* Makes a head resident, by its data pointer; a head that is there already costs nothing. */
 int ks_device_upload(struct ks_device *d, const struct ks_matrix *head, struct ks_error *err);
 
-/* The reference's rows: h(n, head.cols) * head^T, measured against targets(n). out(n). */
+/* Queues the reference's rows: h(n, head.cols) * head^T, measured against targets(n). out(n). What
+ * is queued is written at the latest by ks_device_finish, and targets are borrowed until then. */
 int ks_device_reference(struct ks_device *d, const struct ks_matrix *head, const float *h,
                         const int32_t *targets, size_t n, struct ks_ref_row *out,
                         struct ks_error *err);
-/* An arm's rows against those of the last reference, whose targets and out are unchanged; n as
- * there. head NULL: the reference's own rows. */
-int ks_device_arm(struct ks_device *d, const struct ks_matrix *head, const float *h, size_t n,
+/* Queues an arm's rows against those of the last reference, as many. head NULL: the reference's own
+ * rows. */
+int ks_device_arm(struct ks_device *d, const struct ks_matrix *head, const float *h,
                   struct ks_arm_row *out, struct ks_error *err);
+/* Waits until all that was queued is written. */
+int ks_device_finish(struct ks_device *d, struct ks_error *err);
 
-/* logits(n, vocab) of the last reference read back, for trying the device. */
+/* Finishes; then logits(n, vocab) of the last reference read back, for trying the device. */
 int ks_device_read(struct ks_device *d, size_t n, float *logits, struct ks_error *err);
 
 #endif

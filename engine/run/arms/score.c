@@ -131,15 +131,15 @@ static int head_of_leaf(const struct tile *t, size_t leaf, float *logits, struct
     return ks_body_head(net->body, net->net, hidden_of(t, leaf), t->n, logits, err);
 }
 
-/* A leaf's rows, measured: on the device, or by the CPU where there is none. Logits of the
- * reference's own leaf are there already. */
+/* A leaf's rows, measured by the CPU, or on the device, which has written them when it has
+ * finished. Logits of the reference's own leaf are there already. */
 static int measure_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf,
                         struct ks_arm_row *rows, struct ks_error *err)
 {
     bool own = leaf == ks_tree_leaf(t->tree, 0);
     if (s->device) {
         const struct ks_matrix *head = &t->nets[ks_tree_leaf_net(t->tree, leaf)].net->head;
-        return ks_device_arm(s->device, own ? NULL : head, hidden_of(t, leaf), t->n, rows, err);
+        return ks_device_arm(s->device, own ? NULL : head, hidden_of(t, leaf), rows, err);
     }
     if (!own && head_of_leaf(t, leaf, s->arm, err))
         return -1;
@@ -165,20 +165,12 @@ static int measure_own(struct ks_scorer *s, const struct tile *t, struct ks_erro
                : 0;
 }
 
-/* All arms of a leaf have the same rows: measured for the first, copied to the others. */
-static int score_leaf(struct ks_scorer *s, const struct tile *t, size_t leaf, struct ks_error *err)
+/* The first arm of a leaf; 0: there is none. */
+static size_t first_of_leaf(const struct ks_tree *tree, size_t n_nets, size_t leaf)
 {
-    struct ks_arm_row *measured = NULL;
-    for (size_t i = 1; i < t->n_nets; i++) {
-        if (ks_tree_leaf(t->tree, i) != leaf)
-            continue;
-        struct ks_arm_row *rows = t->out->arms[i] + t->first;
-        if (measured)
-            memcpy(rows, measured, t->n * sizeof *rows);
-        else if (measure_leaf(s, t, leaf, rows, err))
-            return -1;
-        measured = rows;
-    }
+    for (size_t i = 1; i < n_nets; i++)
+        if (ks_tree_leaf(tree, i) == leaf)
+            return i;
     return 0;
 }
 
@@ -186,10 +178,22 @@ static int score_tile(struct ks_scorer *s, const struct tile *t, struct ks_error
 {
     if (measure_own(s, t, err))
         return -1;
-    for (size_t leaf = 0; leaf < ks_tree_leaves(t->tree); leaf++)
-        if (score_leaf(s, t, leaf, err))
+    for (size_t leaf = 0; leaf < ks_tree_leaves(t->tree); leaf++) {
+        size_t arm = first_of_leaf(t->tree, t->n_nets, leaf);
+        if (arm && measure_leaf(s, t, leaf, t->out->arms[arm] + t->first, err))
             return -1;
+    }
     return 0;
+}
+
+/* All arms of a leaf have the same rows, which were measured for the first. */
+static void copy_leaves(const struct tile *t)
+{
+    for (size_t i = 1; i < t->n_nets; i++) {
+        size_t first = first_of_leaf(t->tree, t->n_nets, ks_tree_leaf(t->tree, i));
+        if (first != i)
+            memcpy(t->out->arms[i], t->out->arms[first], t->out->n * sizeof **t->out->arms);
+    }
 }
 
 static int score_all(struct ks_scorer *s, struct tile *t, struct ks_error *err)
@@ -200,6 +204,9 @@ static int score_all(struct ks_scorer *s, struct tile *t, struct ks_error *err)
         if (score_tile(s, t, err))
             return -1;
     }
+    if (s->device && ks_device_finish(s->device, err))
+        return -1;
+    copy_leaves(t);
     return 0;
 }
 

@@ -71,7 +71,9 @@ static int run_device(struct ks_trial *t, struct ks_device *device, struct ks_er
 {
     if (ks_device_reference(device, t->head, t->x, t->targets, t->n, t->ref, err))
         return -1;
-    return ks_device_arm(device, t->head, t->x, t->n, t->arm, err);
+    if (ks_device_arm(device, t->head, t->x, t->arm, err))
+        return -1;
+    return ks_device_finish(device, err);
 }
 
 int ks_trial_time(struct ks_trial *t, struct ks_device *device, struct ks_error *err)

@@ -1,23 +1,46 @@
-// What the ruler's shaders share: how rows are cut, how logits are ordered, and arithmetic whose
-// every bit is told. Definition: gpu/ruler/twin.c.
+// What the ruler's shaders share: how rows are cut, where notes lie, and arithmetic whose every bit
+// is told. Definition: gpu/ruler/twin.c.
 //
-// A row is cut into chunks of 16 slices of 1024 columns, a work-group each. Thread t of 256 takes
-// the four columns from 4 t on of every slice. Two neighbouring threads are a group, which gets one
-// key: the order of its largest logit, and its column turned around, so that the larger of two keys
-// is the one further up, ties to the lowest column.
+// A row is cut into chunks of 32 slices of 512 columns, a work-group each. Thread t of 128 takes
+// the four columns from 4 t on of every slice, so that 32 threads have a block of 128 columns, of
+// which the tile knows the largest logit.
 
 #include "../order.glsl"
 
-const uint THREADS = 256u;
-const uint SLICE = 1024u;
-const uint SLICES = 16u;
+const uint THREADS = 128u;
+const uint SLICE = 512u;
+const uint SLICES = 32u;
 const uint CHUNK = SLICES * SLICE;
-const uint GROUPS = 128u;      // of a chunk
-const uint GROUP_SLICE = 8u;   // columns of a group in a slice
-const uint GROUP = 128u;       // and in all slices
-const uint AT_ONCE = 2u;       // slices that a thread reads before it works on them
-const uint PARTIAL = 8u;   // words of a chunk: tallies, then three pairs
-const uint PICK = 12u;     // words of a position before its top columns
+const uint BLOCK = 128u;
+const uint BLOCKS = 4u; // of a slice
+
+// Sums, as compare.comp tells; the last two are the reference's own.
+const uint D = 0u, PHI = 1u, CROSS = 2u, FAR = 3u, EXP = 4u, EXP_X = 5u;
+const uint SUMS = 6u;
+const uint OF_ARM = 4u;
+
+// Words of `notes`: a table of weights, the targets, then for each position a record, with the bits
+// of the reference's blocks behind it and those of the arm's behind them: for each chunk BLOCKS
+// words, in which a bit is a slice.
+const uint TABLE = 1105u;
+const uint TARGETS = 1152u;
+const uint RECORDS = TARGETS + 512u;
+const uint RECORD = 8u; // base, shift, target, its order in the reference and in the arm
+
+// Words of `partials` for a chunk: columns before the target in the reference and in the arm, flags,
+// and from the fourth on the sums' pairs.
+const uint PARTIAL = 16u;
+
+// Words of `answers` for a position: flags, columns before the target, its logit, the largest logit,
+// each but the flags of the reference and of the arm, the shift, the base, and from the tenth on the
+// sums' pairs; then the top columns of the reference and of the arm.
+const uint ANSWER = 22u;
+
+// Flags
+const uint WRONG = 1u; // the arm's row is not finite; the reference's: WRONG_REFERENCE
+const uint UNEVEN = 2u;
+const uint RANGE = 4u;
+const uint WRONG_REFERENCE = 8u;
 
 const uint NONE = 0xff800000u; // -inf
 
@@ -27,26 +50,18 @@ layout(push_constant) uniform Where
     uint chunks;         // of a row
     uint first;          // position in the ruler's own buffers
     uint row, arm_row;   // of that position in the segments of the tiles
-    uint threads;        // that have work, in stages of a thread for each position or sum
+    uint threads;        // that have work, in total.comp
 };
+
+uint record_of(uint position)
+{
+    return RECORDS + position * (RECORD + 2u * BLOCKS * chunks);
+}
 
 // NaN or +inf
 bool wrong(uint bits)
 {
     return (bits & 0x7f800000u) == 0x7f800000u && bits != NONE;
-}
-
-// The first of four columns that the thread takes of a slice.
-uint column_of(uint chunk, uint slice)
-{
-    return chunk * CHUNK + slice * SLICE + 4u * gl_LocalInvocationIndex;
-}
-
-// Columns past the row's end are read as if they held -inf.
-uvec4 cut(uvec4 bits, uint column)
-{
-    uvec4 columns = column + uvec4(0u, 1u, 2u, 3u);
-    return mix(uvec4(NONE), bits, lessThan(columns, uvec4(width)));
 }
 
 // ------------------------------------------------------------------ arithmetic
@@ -112,12 +127,9 @@ float exponential(float x, float low)
     return e;
 }
 
-// Weights below e^-69 are 0: not even a vocabulary of them is worth 1e-24, and everything that is
-// made of the others stays in the normal range.
-const float LEAST = -69.0;
+// Adding it rounds to a multiple of 1/16: in the sum's lowest bits then is how many.
+const float SIXTEENTHS = 786432.0;
 
-float weight(float x, float low)
-{
-    float e = exponential(max(x, LEAST), low);
-    return x >= LEAST ? e : 0.0;
-}
+// Weights below about e^-69 are 0: not even a vocabulary of them is worth 1e-24, and everything that
+// is made of the others stays in the normal range.
+const float LEAST = -69.0;

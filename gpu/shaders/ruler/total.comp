@@ -1,31 +1,50 @@
-// The chunks' sums of a position, added in order.
+// What the chunks of a position have, together: a thread for each sum, in the order of the chunks,
+// and one for what is counted.
 #version 460
 #extension GL_GOOGLE_include_directive : enable
 
 layout(constant_id = 0) const uint TOP = 10;
-layout(constant_id = 1) const uint SUMS = 2; // 2: of the reference; 3: of an arm, with its shift
+layout(constant_id = 1) const uint OWN = 1; // as in compare.comp
 
 #include "row.glsl"
 
+const uint WANTED = OWN != 0u ? SUMS : OF_ARM;
+
 layout(local_size_x = 64) in;
 layout(std430, binding = 0) readonly buffer Partials { uint partials[]; };
-layout(std430, binding = 1) readonly buffer Aims { uvec4 aims[]; };
-layout(std430, binding = 2) writeonly buffer Picks { uint picks[]; };
+layout(std430, binding = 1) writeonly buffer Answers { uint answers[]; };
+
+void add_sums(uint from, uint to)
+{
+    Pair sum = Pair(0.0, 0.0);
+    for (uint c = 0u; c < chunks; c++, from += PARTIAL)
+        sum = join(sum, Pair(uintBitsToFloat(partials[from]), uintBitsToFloat(partials[from + 1u])));
+    answers[to] = floatBitsToUint(sum.high);
+    answers[to + 1u] = floatBitsToUint(sum.low);
+}
+
+void add_tallies(uint from, uint to)
+{
+    uint before[2] = uint[](0u, 0u), flags = 0u;
+    for (uint c = 0u; c < chunks; c++, from += PARTIAL) {
+        before[0] += partials[from];
+        before[1] += partials[from + 1u];
+        flags |= partials[from + 2u];
+    }
+    answers[to] = flags;
+    answers[to + 1u] = before[0];
+    answers[to + 2u] = before[1];
+}
 
 void main()
 {
     uint i = gl_GlobalInvocationID.x;
-    if (i >= threads)
+    if (i >= threads * (WANTED + 1u))
         return;
-    uint position = first + i / SUMS, s = i % SUMS;
-    Pair sum = Pair(0.0, 0.0);
-    for (uint c = 0u; c < chunks; c++) {
-        uint at = (position * chunks + c) * PARTIAL + 2u + 2u * s;
-        sum = join(sum, Pair(uintBitsToFloat(partials[at]), uintBitsToFloat(partials[at + 1u])));
-    }
-    uint to = position * (PICK + TOP) + 4u;
-    picks[to + 2u * s] = floatBitsToUint(sum.high);
-    picks[to + 2u * s + 1u] = floatBitsToUint(sum.low);
-    if (s == 2u)
-        picks[to + 6u] = aims[position].y;
+    uint position = first + i / (WANTED + 1u), s = i % (WANTED + 1u);
+    uint from = position * chunks * PARTIAL, to = position * (ANSWER + 2u * TOP);
+    if (s < WANTED)
+        add_sums(from + 4u + 2u * s, to + 10u + 2u * s);
+    else
+        add_tallies(from, to);
 }
