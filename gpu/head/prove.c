@@ -95,16 +95,38 @@ static int try_path(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_til
     return 0;
 }
 
-/* By each of the path's pipelines: the few rows have one for 1, 2 and 4 positions. */
+/* The numbers of positions that a path has pipelines for: the few rows have one for 1, 2 and 4. */
+static size_t sizes_of(enum ks_gpu_path path, size_t sizes[3])
+{
+    sizes[0] = path == KS_GPU_FEW ? 1 : POSITIONS;
+    sizes[1] = 2;
+    sizes[2] = 4;
+    return path == KS_GPU_FEW ? 3 : 1;
+}
+
+static int rehearse(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
+                    enum ks_gpu_path path, struct ks_error *err)
+{
+    size_t sizes[3], n = sizes_of(path, sizes);
+    struct ks_error later;
+    int failed = 0;
+    ks_vk_rehearse(w->gpu);
+    for (size_t i = 0; i < n && !failed; i++)
+        failed = ks_gpu_matmul(w, path, s->x, sizes[i], y, err);
+    return ks_vk_end_rehearsal(w->gpu, failed ? &later : err) || failed ? -1 : 0;
+}
+
 static int try_sizes(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
                      enum ks_gpu_path path, struct ks_error *err)
 {
-    if (ks_gpu_weight_append(w, ROWS, (const void *const *)s->parts, err) != 0)
+    size_t sizes[3], n = sizes_of(path, sizes);
+    if (ks_gpu_weight_append(w, ROWS, (const void *const *)s->parts, err) != 0 ||
+        rehearse(s, w, y, path, err) != 0)
         return -1;
-    for (size_t m = 1; m <= 4 && path == KS_GPU_FEW; m *= 2)
-        if (try_path(s, w, y, path, m, err) != 0)
+    for (size_t i = 0; i < n; i++)
+        if (try_path(s, w, y, path, sizes[i], err) != 0)
             return -1;
-    return path == KS_GPU_FEW ? 0 : try_path(s, w, y, path, POSITIONS, err);
+    return 0;
 }
 
 static int test(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols, enum ks_gpu_path path,

@@ -89,6 +89,18 @@ struct ks_vk_pipeline_key {
 /* Made at first use and kept by the device. */
 int ks_vk_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkPipeline *out,
                    struct ks_error *err);
+
+/*
+ * Compilers take their time, and one thread each: work that is about to come for the first time is
+ * gone through once as a rehearsal, in which dispatches are noted and not recorded. Then the
+ * pipelines that are missing are made side by side. Every rehearsal is ended, after failures too.
+ */
+void ks_vk_rehearse(struct ks_gpu *gpu);
+bool ks_vk_rehearsing(const struct ks_gpu *gpu);
+int ks_vk_note_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key,
+                        struct ks_error *err);
+int ks_vk_end_rehearsal(struct ks_gpu *gpu, struct ks_error *err);
+
 int ks_vk_pipelines_init(struct ks_gpu *gpu, struct ks_error *err);
 void ks_vk_pipelines_finish(struct ks_gpu *gpu);
 
@@ -143,8 +155,11 @@ int ks_vk_copy_in(struct ks_gpu *gpu, struct ks_vk_slot **slot, struct ks_vk_buf
 /* ------------------------------------------------------------------ the device */
 
 struct ks_vk_pipelines {
-    struct ks_vk_made_pipeline *made;
+    struct ks_vk_made_pipeline *made; /* (n) */
     size_t n;
+    struct ks_vk_pipeline_key *noted; /* (n_noted) of a rehearsal */
+    size_t n_noted;
+    bool rehearsing;
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
     VkPipelineCache cache;

@@ -2,6 +2,7 @@
  * Compute pipelines, made at first use. All share one layout: six storage buffers and 64 bytes of
  * push constants.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,22 +98,129 @@ static int create(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkPi
     return 0;
 }
 
+static const struct ks_vk_made_pipeline *find(const struct ks_vk_pipelines *p,
+                                              const struct ks_vk_pipeline_key *key)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (memcmp(&p->made[i].key, key, sizeof *key) == 0)
+            return &p->made[i];
+    return NULL;
+}
+
+/* Room for n more. */
+static int reserve(struct ks_vk_pipelines *p, size_t n, struct ks_error *err)
+{
+    struct ks_vk_made_pipeline *made = realloc(p->made, (p->n + n) * sizeof *made);
+    if (!made)
+        return ks_fail_memory(err, (p->n + n) * sizeof *made, "GPU pipelines");
+    p->made = made;
+    return 0;
+}
+
 int ks_vk_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkPipeline *out,
                    struct ks_error *err)
 {
     struct ks_vk_pipelines *p = &gpu->pipelines;
-    for (size_t i = 0; i < p->n; i++)
-        if (memcmp(&p->made[i].key, key, sizeof *key) == 0) {
-            *out = p->made[i].pipeline;
-            return 0;
-        }
-    struct ks_vk_made_pipeline *made = realloc(p->made, (p->n + 1) * sizeof *made);
-    if (!made)
-        return ks_fail_memory(err, (p->n + 1) * sizeof *made, "GPU pipelines");
-    p->made = made;
-    made[p->n].key = *key;
-    if (create(gpu, key, &made[p->n].pipeline, err) != 0)
-        return -1;
-    *out = made[p->n++].pipeline;
+    const struct ks_vk_made_pipeline *found = find(p, key);
+    if (!found) {
+        struct ks_vk_made_pipeline made = {.key = *key};
+        if (reserve(p, 1, err) != 0 || create(gpu, key, &made.pipeline, err) != 0)
+            return -1;
+        p->made[p->n++] = made;
+        found = &p->made[p->n - 1];
+    }
+    *out = found->pipeline;
     return 0;
+}
+
+/* ------------------------------------------------------------------ rehearsals */
+
+void ks_vk_rehearse(struct ks_gpu *gpu)
+{
+    gpu->pipelines.rehearsing = true;
+}
+
+bool ks_vk_rehearsing(const struct ks_gpu *gpu)
+{
+    return gpu->pipelines.rehearsing;
+}
+
+int ks_vk_note_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key,
+                        struct ks_error *err)
+{
+    struct ks_vk_pipelines *p = &gpu->pipelines;
+    for (size_t i = 0; i < p->n_noted; i++)
+        if (memcmp(&p->noted[i], key, sizeof *key) == 0)
+            return 0;
+    if (find(p, key))
+        return 0;
+    struct ks_vk_pipeline_key *noted = realloc(p->noted, (p->n_noted + 1) * sizeof *noted);
+    if (!noted)
+        return ks_fail_memory(err, (p->n_noted + 1) * sizeof *noted, "GPU pipelines");
+    p->noted = noted;
+    noted[p->n_noted++] = *key;
+    return 0;
+}
+
+/* A pipeline on its way. */
+struct making {
+    struct ks_gpu *gpu;
+    struct ks_vk_made_pipeline made;
+    pthread_t thread;
+    bool threaded;
+    int failed;
+    struct ks_error err;
+};
+
+static void *make(void *arg)
+{
+    struct making *m = arg;
+    m->failed = create(m->gpu, &m->made.key, &m->made.pipeline, &m->err);
+    return NULL;
+}
+
+/* The noted ones, all at once: each but the last on a thread of its own, if there are any to be
+ * had. */
+static int make_noted(struct ks_gpu *gpu, struct making *makings, struct ks_error *err)
+{
+    struct ks_vk_pipelines *p = &gpu->pipelines;
+    size_t n = p->n_noted;
+    int failed = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct making *m = &makings[i];
+        *m = (struct making){.gpu = gpu, .made = {.key = p->noted[i]}};
+        m->threaded = i + 1 < n && pthread_create(&m->thread, NULL, make, m) == 0;
+        if (!m->threaded)
+            make(m);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct making *m = &makings[i];
+        if (m->threaded)
+            pthread_join(m->thread, NULL);
+        if (m->failed && !failed)
+            *err = m->err;
+        failed = failed ? failed : m->failed;
+        if (!m->failed)
+            p->made[p->n++] = m->made;
+    }
+    return failed;
+}
+
+int ks_vk_end_rehearsal(struct ks_gpu *gpu, struct ks_error *err)
+{
+    struct ks_vk_pipelines *p = &gpu->pipelines;
+    int failed = 0;
+    if (p->n_noted > 0) {
+        struct making *makings = malloc(p->n_noted * sizeof *makings);
+        failed = makings ? reserve(p, p->n_noted, err)
+                         : ks_fail_memory(err, p->n_noted * sizeof *makings, "GPU pipelines");
+        if (!failed)
+            failed = make_noted(gpu, makings, err);
+        free(makings);
+    }
+    free(p->noted);
+    p->noted = NULL;
+    p->n_noted = 0;
+    p->rehearsing = false;
+    return failed;
 }

@@ -232,6 +232,8 @@ int ks_vk_dispatch(struct ks_gpu *gpu, struct ks_vk_slot **slot, const struct ks
                    struct ks_error *err)
 {
     assert(d->push_bytes <= KS_VK_PUSH_BYTES);
+    if (ks_vk_rehearsing(gpu))
+        return ks_vk_note_pipeline(gpu, &d->key, err);
     VkPipeline pipeline;
     if (ks_vk_pipeline(gpu, &d->key, &pipeline, err) != 0)
         return -1;
