@@ -61,7 +61,8 @@ struct ks_model_info {
     size_t n_tensors;
     const char *tokenizer_model; /* tokenizer.ggml.model, "" if absent */
     const char *tokenizer_pre;   /* tokenizer.ggml.pre, "" if absent */
-    const char *chat_family;     /* "chatml", NULL if there is no template we know */
+    const char *chat_family;     /* the format of its chat template: "chatml", "llama3.1"; NULL if
+                                    there is none that we know */
 };
 /* Owned by the model. */
 const struct ks_model_info *ks_model_info(const struct ks_model *m);
@@ -112,6 +113,22 @@ struct ks_message {
     const char *role, *content; /* NUL-terminated UTF-8 */
 };
 
+/* Bytes [start, end) of a text. */
+struct ks_span {
+    size_t start, end;
+};
+
+/* A chat as text. Memory is malloc'ed, the receiver's. */
+struct ks_rendered {
+    char *text; /* (len) */
+    size_t len;
+    /* What the assistant says and the marks that end its turns, in order (n_spans); only where
+     * `told`. */
+    struct ks_span *spans;
+    size_t n_spans;
+    bool told;
+};
+
 enum ks_corpus_kind { KS_CORPUS_TEXT, KS_CORPUS_CHAT };
 
 /* Strings are owned by the plan (malloc), NULL where optional. */
@@ -127,10 +144,10 @@ struct ks_corpus_spec {
     bool skip_short;      /* short = "skip" */
     bool parse_special;   /* text: control tokens in the text are parsed; chat always does */
     bool assistant_only;  /* chat: score = "assistant" */
-    /* chat: NULL: the model's family. Returns malloc'ed text of *len bytes, NULL with *err. Called
-     * on the thread that loads the corpus. */
-    char *(*render)(void *ctx, const struct ks_message *messages, size_t n, size_t *len,
-                    struct ks_error *err);
+    /* chat: NULL: ChatML, of a model whose family that is. Called on the thread that loads the
+     * corpus. */
+    int (*render)(void *ctx, const struct ks_message *messages, size_t n, struct ks_rendered *out,
+                  struct ks_error *err);
     void *render_ctx; /* lives as long as the plan; the plan's hooks own it */
     char *where;      /* "file.lua:12", for messages; NULL from the command line */
 };

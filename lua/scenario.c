@@ -14,9 +14,9 @@
 #include "lua/hooks/hooks.h"
 #include "lua/script/limits.h"
 #include "lua/script/sandbox.h"
+#include "lua/script/source.h"
 #include "lua/words/params.h"
 
-#define MAX_FILE_BYTES  (16u << 20)
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 const struct ks_script_limits ks_script_default_limits = {
@@ -27,30 +27,6 @@ const struct ks_script_limits ks_script_default_limits = {
     .memory_bytes = 256u << 20,
     .text_bytes = 16u << 20,
 };
-
-static int read_stream(FILE *f, const char *path, struct ks_buf *text, struct ks_error *err)
-{
-    char block[4096];
-    size_t n;
-    while ((n = fread(block, 1, sizeof block, f)) > 0) {
-        if (text->len + n > MAX_FILE_BYTES)
-            return ks_fail(err, KS_BAD_INPUT, "%s: over %u MB, too large for a scenario", path,
-                           MAX_FILE_BYTES >> 20);
-        if (ks_buf_put(text, block, n, err) != 0)
-            return -1;
-    }
-    return ferror(f) ? ks_fail_errno(err, "%s", path) : ks_buf_put(text, "", 0, err);
-}
-
-static int read_file(const char *path, struct ks_buf *text, struct ks_error *err)
-{
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return ks_fail_errno(err, "%s", path);
-    int status = read_stream(f, path, text, err);
-    fclose(f);
-    return status;
-}
 
 /* The chunk's value must be what scenario{} gave. Nothing is behind it on the stack. */
 static void check_result(lua_State *L)
@@ -148,7 +124,7 @@ static struct ks_script *start_script(const char *path, const struct ks_param *p
     struct ks_script *s = ks_script_create(path, params, n_params, overrides, limits, err);
     if (!s)
         return NULL;
-    if (read_file(path, &s->text, err) == 0)
+    if (ks_script_read_file(path, path, &s->text, err) == 0)
         s->thread = ks_script_thread_create(s, free_script, err);
     if (s->thread)
         return s;

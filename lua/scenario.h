@@ -31,4 +31,11 @@ struct ks_plan *ks_scenario_load(const char *path, const struct ks_param *params
                                  const struct ks_scenario_overrides *overrides,
                                  struct ks_error *err);
 
+/*
+ * Gives the chats of a plan that no scenario made, and that has no hooks yet, the format of the
+ * reference's chat template (scenarios/chats); those that the engine writes, or whose format is not
+ * known, stay as they are.
+ */
+int ks_scenario_format_chats(struct ks_plan *plan, struct ks_error *err);
+
 #endif

@@ -220,16 +220,28 @@ static int add_family_chat(struct loader *l, const struct ks_record *r, uint32_t
     return rc;
 }
 
+static int add_rendered(struct loader *l, const struct ks_rendered *r, uint32_t line)
+{
+    static const struct ks_span none;
+    if (!l->spec->assistant_only)
+        return add_document(l, r->text, r->len, line, NULL, 0);
+    if (!r->told)
+        return ks_fail(l->err, KS_BAD_INPUT,
+                       "score = \"assistant\" needs a render that returns a list of parts, those "
+                       "that count as { assistant = text }; it returned one text");
+    return add_document(l, r->text, r->len, line, r->spans ? r->spans : &none, r->n_spans);
+}
+
 static int add_chat(struct loader *l, const struct ks_record *r, uint32_t line)
 {
     if (!l->spec->render)
         return add_family_chat(l, r, line);
-    size_t len = 0;
-    char *text = l->spec->render(l->spec->render_ctx, r->messages, r->n_messages, &len, l->err);
-    if (!text)
+    struct ks_rendered rendered = {0};
+    if (l->spec->render(l->spec->render_ctx, r->messages, r->n_messages, &rendered, l->err))
         return FAILED;
-    int rc = add_document(l, text, len, line, NULL, 0);
-    free(text);
+    int rc = add_rendered(l, &rendered, line);
+    free(rendered.text);
+    free(rendered.spans);
     return rc;
 }
 
@@ -308,14 +320,12 @@ static int check_spec(const struct loader *l)
         return ks_fail(l->err, KS_BAD_INPUT, "score = \"assistant\" is for chat corpora");
     if (s->kind == KS_CORPUS_TEXT)
         return 0;
-    if (s->render && s->assistant_only)
-        return ks_fail(l->err, KS_BAD_INPUT,
-                       "score = \"assistant\" does not go with render: only in a chat format that "
-                       "is written here is it known which tokens are the assistant's");
     if (!s->render && !ks_chat_known(l->family))
-        return ks_fail(l->err, KS_BAD_INPUT,
-                       "the model has no chat template that is known here (chatml is); give the "
-                       "corpus a render = function(messages) ... end that returns the text");
+        return ks_fail(
+            l->err, KS_BAD_INPUT,
+            "the model has no chat template that is known here; give the corpus a format "
+            "(render = \"chatml\", or a Lua file of yours, copied from scenarios/chats) "
+            "or a render = function(messages) ... end that returns the text");
     return 0;
 }
 

@@ -146,9 +146,10 @@ static void attach_renderers(struct host *h, struct ks_plan *plan)
     for (size_t i = 0; i < plan->n_corpora; i++) {
         if (h->script->renders[i] == LUA_NOREF)
             continue;
-        h->renderers[i] = (struct ks_renderer){.script = &h->script,
-                                               .function = h->script->renders[i],
-                                               .where = plan->corpora[i].where};
+        h->renderers[i] = (struct ks_renderer){
+            .script = &h->script,
+            .function = h->script->renders[i],
+            .where = plan->corpora[i].where ? plan->corpora[i].where : plan->corpora[i].name};
         plan->corpora[i].render = ks_render;
         plan->corpora[i].render_ctx = &h->renderers[i];
     }

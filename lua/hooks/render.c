@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/check/check.h"
+#include "lua/formats/formats.h"
 #include "lua/script/sandbox.h"
 
 static int copy_messages(struct ks_render_job *job, const struct ks_message *messages, size_t n,
@@ -43,13 +43,7 @@ static int call_function(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, job->function);
     push_messages(L, job);
     lua_call(L, 1, 1);
-    if (lua_type(L, -1) != LUA_TSTRING)
-        ks_word_fail(L, KS_BAD_INPUT, "render must return a string, found %s", ks_word_show(L, -1));
-    const char *text = lua_tolstring(L, -1, &job->len);
-    char *copy = malloc(job->len + 1);
-    if (!copy)
-        ks_word_fail(L, KS_NO_MEMORY, "out of memory: %zu bytes for a rendered chat", job->len);
-    job->text = memcpy(copy, text, job->len + 1);
+    ks_format_read(L);
     return 0;
 }
 
@@ -60,38 +54,42 @@ static void render_job(void *owner)
 }
 
 /* Takes the job's text out, or says why there is none. */
-static char *finish(struct ks_script *s, size_t *len, struct ks_error *err)
+static int finish(struct ks_script *s, struct ks_rendered *out, struct ks_error *err)
 {
-    char *text = s->render.text;
-    s->render.text = NULL;
-    if (s->failed)
+    struct ks_render_job *job = &s->render;
+    bool failed = s->failed;
+    if (failed) {
         *err = s->error;
-    else
-        *len = s->render.len;
+    } else {
+        *out = (struct ks_rendered){.text = job->text.bytes,
+                                    .len = job->text.len,
+                                    .spans = job->spans,
+                                    .n_spans = job->n_spans,
+                                    .told = job->told};
+        job->text = (struct ks_buf){0};
+        job->spans = NULL;
+    }
     ks_script_clear_render(s);
-    return text;
+    return failed ? -1 : 0;
 }
 
-char *ks_render(void *ctx, const struct ks_message *messages, size_t n, size_t *len,
-                struct ks_error *err)
+int ks_render(void *ctx, const struct ks_message *messages, size_t n, struct ks_rendered *out,
+              struct ks_error *err)
 {
     struct ks_renderer *r = ctx;
     struct ks_script *s = *r->script;
-    if (!s) {
-        ks_fail(err, KS_BAD_INPUT, "%s: render was abandoned before", r->where);
-        return NULL;
-    }
+    if (!s)
+        return ks_fail(err, KS_BAD_INPUT, "%s: render was abandoned before", r->where);
     int limit_ms = s->limits.hook_ms;
     s->render.function = r->function;
     if (copy_messages(&s->render, messages, n, err) != 0) {
         ks_script_clear_render(s);
-        return NULL;
+        return -1;
     }
     if (!ks_script_thread_run(s->thread, render_job, limit_ms)) {
         *r->script = NULL;
-        ks_fail(err, KS_BAD_INPUT, "%s: render did not return within %g s", r->where,
-                limit_ms / 1000.0);
-        return NULL;
+        return ks_fail(err, KS_BAD_INPUT, "%s: render did not return within %g s", r->where,
+                       limit_ms / 1000.0);
     }
-    return finish(s, len, err);
+    return finish(s, out, err);
 }

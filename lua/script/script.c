@@ -96,7 +96,8 @@ void ks_script_clear_render(struct ks_script *s)
         free((char *)s->render.messages[i].content);
     }
     free(s->render.messages);
-    free(s->render.text);
+    ks_buf_finish(&s->render.text);
+    free(s->render.spans);
     s->render = (struct ks_render_job){0};
 }
 
@@ -154,6 +155,8 @@ void ks_script_destroy(struct ks_script *s)
     forget_params(s);
     free_given(s);
     ks_buf_finish(&s->text);
+    ks_buf_finish(&s->format);
+    free(s->format_path);
     for (size_t i = 0; i < s->view.n_arms; i++)
         free(s->view.arms[i].name);
     free(s->view.arms);

@@ -78,8 +78,10 @@ struct ks_render_job {
     int function;
     struct ks_message *messages; /* (n), strings ours */
     size_t n;
-    char *text; /* malloc'ed (len); NULL: not rendered */
-    size_t len;
+    struct ks_buf text;
+    struct ks_span *spans; /* (n_spans): the assistant's parts */
+    size_t n_spans, spans_cap;
+    bool told; /* it came in parts */
 };
 
 struct ks_script {
@@ -91,7 +93,9 @@ struct ks_script {
     struct ks_param *given; /* copies of the command line's (n_given) */
     size_t n_given;
     struct ks_scenario_overrides overrides;
-    struct ks_buf text; /* of the file */
+    struct ks_buf text;   /* of the file */
+    struct ks_buf format; /* of a chat format's file */
+    char *format_path;
     struct ks_script_thread *thread;
 
     lua_State *L;

@@ -5,6 +5,7 @@
 
 #include "lua/check/check.h"
 #include "lua/check/frozen.h"
+#include "lua/formats/formats.h"
 
 static const struct ks_key text_keys[] = {
     {"max_documents", false}, {"max_tokens", false},    {"order", false},
@@ -82,12 +83,13 @@ static void read_chat(const struct ks_form *form, struct ks_script_corpus *corpu
     static const char *const scores[] = {"all", "assistant", NULL};
     corpus->spec.assistant_only = ks_form_choice(form, "score", scores) == 1;
     int type = ks_form_get(form, "render");
-    if (type != LUA_TNIL && type != LUA_TFUNCTION)
-        ks_form_wrong(form, "render", "a function");
-    if (type == LUA_TFUNCTION)
+    if (type != LUA_TNIL && type != LUA_TFUNCTION && type != LUA_TSTRING)
+        ks_form_wrong(form, "render", "a function, the name of a chat format or a .lua file");
+    if (type == LUA_TSTRING)
+        ks_format_push(form->L, lua_tostring(form->L, -1), "render");
+    if (type != LUA_TNIL)
         corpus->render = luaL_ref(form->L, LUA_REGISTRYINDEX);
-    else
-        lua_pop(form->L, 1);
+    lua_settop(form->L, 2);
 }
 
 static int make_corpus(lua_State *L, enum ks_corpus_kind kind)

@@ -6,6 +6,7 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "lua/check/frozen.h"
+#include "lua/formats/formats.h"
 #include "lua/words/words.h"
 
 /* Whether name was seen before; it has been now. */
@@ -28,6 +29,17 @@ static char *stem_of(lua_State *L, const char *path)
     return stem;
 }
 
+/* The function that writes a corpus: its own, or that of the reference's chat format where the
+ * engine doesn't write it. */
+static int renderer_of(lua_State *L, const struct ks_corpus_spec *spec, int own)
+{
+    const char *family = ks_model_info(ks_script_of(L)->plan->reference)->chat_family;
+    if (own != LUA_NOREF || !ks_format_needed(spec, family))
+        return own;
+    ks_format_push(L, family, "chat");
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 /* Moves the corpus that the value on top of the stack is into the plan. key: its name, or NULL. */
 static void take_corpus(const struct ks_form *form, const char *key, int seen)
 {
@@ -45,7 +57,7 @@ static void take_corpus(const struct ks_form *form, const char *key, int seen)
         ks_word_fail_with(L, &err);
     *spec = made->spec;
     made->spec = (struct ks_corpus_spec){0};
-    s->renders[s->plan->n_corpora - 1] = made->render;
+    s->renders[s->plan->n_corpora - 1] = renderer_of(L, spec, made->render);
     spec->name = key ? ks_word_copy(L, key) : stem_of(L, spec->shown[0]);
     if (!ks_text_printable(spec->name))
         ks_word_fail(L, KS_BAD_INPUT, "%s: the corpus's name has characters that can't be printed",

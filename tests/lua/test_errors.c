@@ -162,7 +162,9 @@ static void models_and_corpora_are_checked_where_they_are_named(void **state)
         {"text('a.txt', { short = 1 })", 1, "short must be \"skip\", found 1", 0},
         {"text('a.txt', { parse_special = 1 })", 1, "parse_special must be true or false", 0},
         {"text('a.txt', { render = print })", 1, "unknown key `render`", 0},
-        {"chat('c.jsonl', { render = 'x' })", 1, "render must be a function, found \"x\"", 0},
+        {"chat('c.jsonl', { render = 5 })", 1,
+         "render must be a function, the name of a chat format or a .lua file, found 5", 0},
+        {"chat('c.jsonl', { render = 'x' })", 1, "no chat format is called \"x\"", 0},
         {"chat('c.jsonl', { score = 'user' })", 1, "score must be \"all\" or \"assistant\"", 0},
     };
     REFUSE_ALL(state, rows);

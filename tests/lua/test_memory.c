@@ -11,7 +11,7 @@
 
 static const char script[] =
     "local ref = model 'tiny.gguf'\n"
-    "local function render(m) return m[1].role .. m[1].content end\n"
+    "local function render(m) return { m[1].role, { assistant = m[1].content } } end\n"
     "local draw = math.random(100)\n"
     "return scenario {\n"
     "  name = 'all of it', reference = ref, seed = params.seed, params = { seed = 4, s = 'x' },\n"
@@ -35,11 +35,14 @@ static void use(struct ks_plan *plan)
     struct ks_snapshot s = {.facts = &facts, .arms = &measured, .windows = 1};
     const struct ks_message message = {"user", "hi"};
     struct ks_error err;
-    size_t len;
+    struct ks_rendered r = {0};
     recorder_clear();
     plan->hooks.on_window(plan->hooks.ctx, NULL, &s);
     const struct ks_corpus_spec *chat = &plan->corpora[1];
-    free(chat->render(chat->render_ctx, &message, 1, &len, &err));
+    if (chat->render(chat->render_ctx, &message, 1, &r, &err) == 0) {
+        free(r.text);
+        free(r.spans);
+    }
 }
 
 /* Whether it came through. */

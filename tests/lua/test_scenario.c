@@ -191,12 +191,12 @@ static void a_chat_renders_through_its_function(void **state)
     const struct ks_message messages[] = {{"user", "hi"}, {"assistant", "h\xc3\xa9"}};
     struct ks_error err = {0};
     for (int i = 0; i < 100; i++) {
-        size_t len = 0;
-        char *text = c->render(c->render_ctx, messages, 2, &len, &err);
-        assert_non_null(text);
-        assert_int_equal(len, 23);
-        assert_memory_equal(text, "user=hi\0|assistant=h\xc3\xa9\0", 24);
-        free(text);
+        struct ks_rendered r = {0};
+        assert_int_equal(c->render(c->render_ctx, messages, 2, &r, &err), 0);
+        assert_int_equal(r.len, 23);
+        assert_memory_equal(r.text, "user=hi\0|assistant=h\xc3\xa9\0", 24);
+        assert_false(r.told);
+        free(r.text);
     }
     ks_plan_destroy(p);
 }
@@ -204,7 +204,7 @@ static void a_chat_renders_through_its_function(void **state)
 static void a_renderer_that_fails_says_where(void **state)
 {
     static const char *const bodies[][2] = {
-        {"return 5", "render must return a string, found 5"},
+        {"return 5", "render must return a string or a list of parts, found 5"},
         {"error('no ' .. m[1].role)", "test.lua:2: no user"},
         {"while true do end", "ended after"},
         {"return (('a'):rep(200000):find(('.-'):rep(20) .. 'b'))", "did not return within"},
@@ -221,9 +221,10 @@ static void a_renderer_that_fails_says_where(void **state)
                                         i < 3 ? &small_limits : &hasty_limits, &err);
         assert_non_null(p);
         const struct ks_message message = {"user", "hi"};
-        size_t len;
+        struct ks_rendered r = {0};
         for (int k = 0; k < 2; k++)
-            assert_null(p->corpora[0].render(p->corpora[0].render_ctx, &message, 1, &len, &err));
+            assert_int_equal(p->corpora[0].render(p->corpora[0].render_ctx, &message, 1, &r, &err),
+                             -1);
         assert_int_equal(err.code, KS_BAD_INPUT);
         if (i < 3 && !strstr(err.text, bodies[i][1]))
             fail_msg("%s", err.text);

@@ -174,7 +174,7 @@ static int fill_plan(struct ks_plan *plan, const char *reference, const struct c
     for (size_t i = 0; i < w->corpora.n; i++)
         if (add_corpus(plan, w->corpora.items[i], w->max_documents, err))
             return -1;
-    return 0;
+    return ks_scenario_format_chats(plan, err);
 }
 
 static struct ks_plan *plan_from_words(const char *reference, const struct cli_run_wishes *w,

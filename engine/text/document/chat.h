@@ -1,5 +1,6 @@
 /*
- * Chat formats: messages to text.
+ * Chat formats: which one a model has, and ChatML, the one that the engine writes by itself; the
+ * others are Lua files (scenarios/chats).
  *
  * ChatML writes every turn as <|im_start|>ROLE, a newline, the content, <|im_end|> and a newline.
  * Nothing is added: some models' templates (SmolLM2's, Qwen2.5's) put a system message of their own
@@ -14,11 +15,7 @@
 #include "engine/base/bytes.h"
 #include "engine/engine.h"
 
-/* Bytes [start, end) of a text. */
-struct ks_span {
-    size_t start, end;
-};
-
+/* Whether the family is written here: ChatML alone, the others are scenarios/chats/. */
 bool ks_chat_known(const char *family);
 
 /*

@@ -454,17 +454,30 @@ static void assistant_scores_nothing_else_in_the_shipped_chats(void **state)
     ks_corpus_finish(&c);
 }
 
-static char *render(void *ctx, const struct ks_message *messages, size_t n, size_t *len,
-                    struct ks_error *err)
+static int render(void *ctx, const struct ks_message *messages, size_t n, struct ks_rendered *out,
+                  struct ks_error *err)
 {
-    if (n > 2) {
-        ks_fail(err, KS_BAD_INPUT, "render: too many");
-        return NULL;
-    }
-    char *text;
-    assert_true(asprintf(&text, "<s>%s: %s", messages[0].role, (const char *)ctx) > 0);
-    *len = strlen(text);
-    return text;
+    if (n > 2)
+        return ks_fail(err, KS_BAD_INPUT, "render: too many");
+    assert_true(asprintf(&out->text, "<s>%s: %s", messages[0].role, (const char *)ctx) > 0);
+    out->len = strlen(out->text);
+    return 0;
+}
+
+/* Tells that the last word counts. */
+static int render_parts(void *ctx, const struct ks_message *messages, size_t n,
+                        struct ks_rendered *out, struct ks_error *err)
+{
+    (void)ctx;
+    (void)n;
+    (void)err;
+    assert_true(asprintf(&out->text, "some words, then %s", messages[0].content) > 0);
+    out->len = strlen(out->text);
+    out->told = true;
+    out->spans = calloc(1, sizeof *out->spans);
+    out->n_spans = 1;
+    out->spans[0] = (struct ks_span){17, out->len};
+    return 0;
 }
 
 static void a_render_function_writes_the_text_and_may_write_the_bos(void **state)
@@ -482,11 +495,29 @@ static void a_render_function_writes_the_text_and_may_write_the_bos(void **state
     ks_corpus_finish(&c);
     s.assistant_only = true;
     s.where = (char *)(uintptr_t) "my.lua:7";
-    assert_refused(&s, sentencepiece, "chatml", "my.lua:7: ", "does not go with render");
+    assert_refused(&s, sentencepiece, "chatml",
+                   "a.jsonl:1: ", "needs a render that returns a list of parts");
     remove_spec(&s);
     s = write_spec(KS_CORPUS_CHAT, "a.jsonl", conversation, sizeof conversation - 1);
     s.render = render;
     assert_refused(&s, sentencepiece, NULL, "a.jsonl:1: ", "render: too many");
+    remove_spec(&s);
+}
+
+static void a_render_function_may_tell_what_counts(void **state)
+{
+    (void)state;
+    struct ks_corpus_spec s =
+        write_spec(KS_CORPUS_CHAT, "a.jsonl", conversation, sizeof conversation - 1);
+    s.render = render_parts;
+    s.assistant_only = true;
+    struct ks_corpus c;
+    struct ks_buf b = {0};
+    load(&s, 1, scope, &c);
+    scored_bytes(scope, &c.documents[0], &b);
+    assert_string_equal(b.bytes, " Be brief."); /* its first token holds the space too */
+    ks_buf_finish(&b);
+    ks_corpus_finish(&c);
     remove_spec(&s);
 }
 
@@ -588,6 +619,7 @@ int main(void)
         cmocka_unit_test(assistant_scores_its_content_and_the_end_of_its_turn),
         cmocka_unit_test(assistant_scores_nothing_else_in_the_shipped_chats),
         cmocka_unit_test(a_render_function_writes_the_text_and_may_write_the_bos),
+        cmocka_unit_test(a_render_function_may_tell_what_counts),
         cmocka_unit_test(a_model_without_a_known_template_needs_a_render_function),
         cmocka_unit_test(assistant_without_an_assistant_is_refused),
         cmocka_unit_test(broken_lines_are_named),

@@ -517,7 +517,7 @@ static void what_else_differs_is_a_warning_each(void **state)
 
 /* ------------------------------------------------------------------ chat templates */
 
-static void chatml_is_known_by_its_marks(void **state)
+static void a_family_is_known_by_its_marks(void **state)
 {
     (void)state;
     static const struct {
@@ -529,7 +529,7 @@ static void chatml_is_known_by_its_marks(void **state)
         {"{% if messages[0]['role'] != 'system' %}{{ '<|im_start|>system\\nHi<|im_end|>\\n' }}"
          "{% endif %}",
          "chatml"},
-        {"<|im_start|>{{ role }}<|im_sep|>{{ content }}<|im_end|>", NULL},
+        {"<|im_start|>{{ role }}<|im_sep|>{{ content }}<|im_end|>", "phi4"},
         {"<|start_header_id|>user<|end_header_id|>", NULL},
         {"<|im_start|>", NULL},
         {"", NULL},
@@ -577,7 +577,7 @@ int main(void)
         cmocka_unit_test(the_hash_tells_what_makes_other_ids),
         cmocka_unit_test(models_must_share_their_tokens),
         cmocka_unit_test(what_else_differs_is_a_warning_each),
-        cmocka_unit_test(chatml_is_known_by_its_marks),
+        cmocka_unit_test(a_family_is_known_by_its_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
