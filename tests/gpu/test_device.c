@@ -110,6 +110,52 @@ static int whole_product(struct ks_gpu *gpu, const struct product *p, enum ks_gp
     return failed;
 }
 
+/* Whether a weight can be filled and a tile read while the queue refuses all work. */
+static bool does_without_queue(const struct ks_gpu_testing *t, const struct product *p)
+{
+    struct ks_error err = {0};
+    struct listening l;
+    open_listening(&l, t);
+    struct ks_gpu_weight *w = ks_gpu_weight_create(l.gpu, p->layout, p->rows, p->cols, &err);
+    struct ks_gpu_tile *tile = w ? ks_gpu_tile_create(l.gpu, 70, p->rows, &err) : NULL;
+    assert_non_null(tile);
+    ks_gpu_inject(l.gpu, KS_GPU_FAULT_SUBMIT, 0);
+    bool filled = ks_gpu_weight_append(w, p->rows, (const void *const *)p->parts, &err) == 0;
+    ks_gpu_inject(l.gpu, KS_GPU_FAULT_NONE, 0);
+    if (!filled) {
+        ks_gpu_weight_destroy(w);
+        w = ks_gpu_weight_create(l.gpu, p->layout, p->rows, p->cols, &err);
+        assert_int_equal(ks_gpu_weight_append(w, p->rows, (const void *const *)p->parts, &err), 0);
+    }
+    float *y = must(malloc(70 * p->rows * sizeof *y));
+    assert_int_equal(ks_gpu_matmul(w, KS_GPU_MANY, p->x, 70, tile, &err), 0);
+    ks_gpu_inject(l.gpu, KS_GPU_FAULT_SUBMIT, 0);
+    bool read = ks_gpu_tile_read(tile, 0, 70, y, &err) == 0;
+    ks_gpu_inject(l.gpu, KS_GPU_FAULT_NONE, 0);
+    assert_int_equal(filled, read);
+    if (read)
+        assert_true(error_of_row(p, y, 70, p->rows - 1) < 1e-5);
+    free(y);
+    ks_gpu_tile_destroy(tile);
+    ks_gpu_weight_destroy(w);
+    close_listening(&l);
+    return filled;
+}
+
+/* As on every device that shares its memory with the host. */
+static void memory_that_the_host_sees_needs_no_copies(void **state)
+{
+    (void)state;
+    struct listening l;
+    open_listening(&l, NULL);
+    bool discrete = ks_gpu_info(l.gpu)->kind == KS_GPU_KIND_DISCRETE;
+    close_listening(&l);
+    struct product p = make_product(KS_GPU_K6, 300, 256);
+    assert_int_equal(does_without_queue(NULL, &p), !discrete);
+    assert_false(does_without_queue(&(struct ks_gpu_testing){.staging = true}, &p));
+    free_product(&p);
+}
+
 static void a_product_that_fails_anywhere_can_be_made_again(void **state)
 {
     (void)state;
@@ -272,6 +318,7 @@ int main(void)
         cmocka_unit_test(without_a_driver_there_is_no_device_and_no_failure),
         cmocka_unit_test(a_path_that_computes_wrongly_is_refused_with_both_numbers),
         cmocka_unit_test(a_failing_call_at_opening_is_named_and_leaves_nothing_behind),
+        cmocka_unit_test(memory_that_the_host_sees_needs_no_copies),
         cmocka_unit_test(a_product_that_fails_anywhere_can_be_made_again),
         cmocka_unit_test(a_lost_device_refuses_all_further_work_and_another_can_be_opened),
         cmocka_unit_test(pipelines_are_kept_on_disk_and_a_damaged_file_is_replaced),
