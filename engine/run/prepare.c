@@ -248,17 +248,20 @@ static int make_tallies(struct ks_run *run, struct ks_error *err)
 
 /* ------------------------------------------------------------------ */
 
-static void begin_trial(struct ks_run *run)
+/* What follows goes on beside the trial. */
+static void begin_head(struct ks_run *run)
 {
     const struct ks_plan *plan = run->plan;
     const struct ks_matrix *head = ks_model_head(plan->reference);
-    run->head.wish = (struct ks_head_wish){.choice = plan->head,
-                                           .path = plan->head_path,
-                                           .which = plan->device,
-                                           .top_k = run->top_k,
-                                           .isa = run->isa};
-    if (head) /* or binding the reference says what is missing */
-        run->trial = ks_head_trial_begin(&run->head.wish, head);
+    struct ks_head_wish wish = {.choice = plan->head,
+                                .path = plan->head_path,
+                                .which = plan->device,
+                                .top_k = run->top_k,
+                                .isa = run->isa};
+    if (!head)
+        return; /* binding the reference will say so */
+    double flops = 2 * (double)head->rows * (double)head->cols * (double)ks_run_positions(run);
+    ks_head_begin(&run->head, &wish, head, flops * (double)run->n_lanes);
 }
 
 static int list_heads(const struct ks_run *run, struct ks_named_head **out, size_t *n,
@@ -280,15 +283,13 @@ static int list_heads(const struct ks_run *run, struct ks_named_head **out, size
 /* Before the facts are written down: they tell where the heads run. */
 static int choose_head(struct ks_run *run, struct ks_error *err)
 {
-    struct ks_head_trial *trial = run->trial;
     struct ks_named_head *heads;
     size_t n;
     if (list_heads(run, &heads, &n, err))
         return -1;
-    if (trial)
+    if (run->head.trial)
         (void)ks_run_publish(run, "trying the GPU", err);
-    run->trial = NULL;
-    ks_head_choose(&run->head, &run->head.wish, trial, run->cpu, heads, n);
+    ks_head_choose(&run->head, run->cpu, heads, n);
     free(heads);
     if (run->head.device)
         ks_board_note(run->board, KS_LOG_INFO, "heads on %s, %.2f times the cpu's speed",
@@ -314,12 +315,14 @@ static int prepare_arms(struct ks_run *run, struct ks_error *err)
 
 int ks_run_prepare(struct ks_run *run, struct ks_error *err)
 {
-    begin_trial(run); /* it goes on beside all that follows */
     open_cache(run);
     run->cpu = ks_cpu_create(run->threads, run->isa, err);
     run->store = run->cpu ? ks_store_create(run->cache, err) : NULL;
     if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err) ||
-        ks_run_preflight(run, err) || prepare_arms(run, err))
+        ks_run_preflight(run, err))
+        return -1;
+    begin_head(run);
+    if (prepare_arms(run, err))
         return -1;
     return choose_head(run, err) || ks_run_make_facts(run, err) ? -1 : 0;
 }

@@ -25,8 +25,7 @@ static void run_free(struct ks_run *run)
     ks_corpus_finish(&run->corpus);
     free(run->order);
     free(run->windows);
-    ks_head_trial_destroy(run->trial);
-    ks_device_close(run->head.device);
+    ks_head_end(&run->head);
     ks_store_destroy(run->store);
     ks_cache_close(run->cache);
     ks_cpu_destroy(run->cpu);

@@ -49,11 +49,10 @@ struct ks_run {
     int32_t bos; /* what later windows of a document begin with; -1: their own token */
 
     struct ks_cpu *cpu;
-    struct ks_head_trial *trial; /* until it is decided where heads are multiplied */
-    struct ks_head_use head;     /* then: there */
-    struct ks_cache *cache;      /* NULL: none */
-    struct ks_store *store;      /* uses the cache */
-    struct ks_lane *lanes;       /* (n_lanes) */
+    struct ks_head_use head; /* where heads are multiplied */
+    struct ks_cache *cache;  /* NULL: none */
+    struct ks_store *store;  /* uses the cache */
+    struct ks_lane *lanes;   /* (n_lanes) */
     size_t n_lanes;
 
     struct ks_corpus corpus;

@@ -3,7 +3,7 @@
 
 The first is what the others are compared with. Prints the largest relative difference of any KLD
 mean and perplexity, and fails where one is above 1e-5, or where an arm that is the reference is not
-exactly 0.
+exactly 0. Differences below 1e-10 nats don't count: as much comes of rounding logits to f32.
 
 usage: same_numbers.py CPU.json OTHER.json...
 """
@@ -11,6 +11,7 @@ import json
 import sys
 
 ALLOWED = 1e-5
+NOTHING = 1e-10
 KEYS = ("kld_mean", "kld_reverse_mean", "ppl_arm", "ppl_ref")
 
 
@@ -25,8 +26,9 @@ def worst_difference(a, b):
         if one["n"] != other["n"] or one["n"] == 0:
             sys.exit(f"{one['name']}: n is {one['n']} and {other['n']}")
         for key in KEYS:
-            apart = abs(one[key] - other[key]) / (abs(one[key]) or 1)
-            worst = max(worst, (apart, f"{one['name']} {key}"))
+            apart = abs(one[key] - other[key])
+            if apart > NOTHING:
+                worst = max(worst, (apart / (abs(one[key]) or 1), f"{one['name']} {key}"))
     return worst
 
 

@@ -8,6 +8,9 @@
 #include "engine/head/head.h"
 #include "engine/run/arms/trial.h"
 
+/* A CPU does as much in about half a second, and a device takes as long to start. */
+#define FEWEST_FLOPS 1e11
+
 /* ------------------------------------------------------------------ the trial's thread */
 
 struct ks_head_trial {
@@ -61,10 +64,9 @@ static void *trial_main(void *arg)
     return NULL;
 }
 
-struct ks_head_trial *ks_head_trial_begin(const struct ks_head_wish *wish,
-                                          const struct ks_matrix *head)
+static struct ks_head_trial *begin(const struct ks_head_wish *wish, const struct ks_matrix *head)
 {
-    struct ks_head_trial *t = wish->choice == KS_HEAD_CPU ? NULL : calloc(1, sizeof *t);
+    struct ks_head_trial *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->wish = *wish;
@@ -76,20 +78,39 @@ struct ks_head_trial *ks_head_trial_begin(const struct ks_head_wish *wish,
     return t;
 }
 
-/* What is left of a trial whose thread is over; the device is somebody else's. */
+void ks_head_begin(struct ks_head_use *use, const struct ks_head_wish *wish,
+                   const struct ks_matrix *head, double flops)
+{
+    bool asked = wish->choice == KS_HEAD_VULKAN || wish->which || wish->path != KS_HEAD_PATH_AUTO;
+    const char *why = NULL;
+    *use = (struct ks_head_use){.wish = *wish, .gain = NAN};
+    if (wish->choice == KS_HEAD_CPU)
+        why = "as asked";
+    else if (!asked && flops < FEWEST_FLOPS)
+        why = "there is too little to multiply for a device to be worth its start";
+    else if (!(use->trial = begin(wish, head)))
+        why = "no thread was to be had to try a device on";
+    use->warn = asked && wish->choice != KS_HEAD_CPU;
+    snprintf(use->note, sizeof use->note, "%s", why ? why : "");
+}
+
+/* What is left of a trial whose thread is over; its device is somebody else's. */
 static void trial_free(struct ks_head_trial *t)
 {
     ks_trial_finish(&t->trial);
     free(t);
 }
 
-void ks_head_trial_destroy(struct ks_head_trial *t)
+void ks_head_end(struct ks_head_use *use)
 {
-    if (!t)
-        return;
-    pthread_join(t->thread, NULL);
-    ks_device_close(t->device);
-    trial_free(t);
+    if (use->trial) {
+        pthread_join(use->trial->thread, NULL);
+        ks_device_close(use->trial->device);
+        trial_free(use->trial);
+        use->trial = NULL;
+    }
+    ks_device_close(use->device);
+    use->device = NULL;
 }
 
 /* ------------------------------------------------------------------ the decision */
@@ -180,23 +201,14 @@ static void note_failure(struct ks_head_use *use, const struct ks_device *device
         snprintf(use->note, sizeof use->note, "%.*s", room - 1, err->text);
 }
 
-void ks_head_choose(struct ks_head_use *use, const struct ks_head_wish *asked,
-                    struct ks_head_trial *trial, struct ks_cpu *cpu,
-                    const struct ks_named_head *heads, size_t n)
+void ks_head_choose(struct ks_head_use *use, struct ks_cpu *cpu, const struct ks_named_head *heads,
+                    size_t n)
 {
+    struct ks_head_trial *trial = use->trial;
     struct ks_error err;
-    const struct ks_head_wish wish = *asked; /* which may be use->wish */
-    *use = (struct ks_head_use){
-        .wish = wish, .gain = NAN, .warn = wish.choice == KS_HEAD_VULKAN || wish.which};
-    if (wish.choice == KS_HEAD_CPU) {
-        use->warn = false;
-        snprintf(use->note, sizeof use->note, "as asked");
+    if (!trial)
         return;
-    }
-    if (!trial) {
-        snprintf(use->note, sizeof use->note, "no thread could be had to try a device on");
-        return;
-    }
+    use->trial = NULL;
     pthread_join(trial->thread, NULL);
     if (decide(use, trial, cpu, heads, n, &err) == 0) {
         use->device = trial->device;

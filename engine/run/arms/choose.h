@@ -22,23 +22,27 @@ struct ks_head_wish {
     enum ks_isa isa; /* of the CPU that measures the rows that f32 can't */
 };
 
+struct ks_head_trial;
+
 struct ks_head_use {
     struct ks_head_wish wish;
-    struct ks_device *device; /* NULL: the CPU; else the caller's to close */
-    double gain;              /* speed over the CPU's; NaN where it was not measured */
-    char note[512];           /* for people: why not a device; "" where it's used */
-    bool warn;                /* the note answers somebody who asked for a device */
+    struct ks_head_trial *trial; /* on its way; NULL: decided */
+    struct ks_device *device;    /* NULL: the CPU */
+    double gain;                 /* speed over the CPU's; NaN where it was not measured */
+    char note[512];              /* for people: why not a device; "" where it's used */
+    bool warn;                   /* the note answers somebody who asked for a device */
     bool reopened;
 };
 
-struct ks_head_trial;
-
-/* Begins to try a device on the reference's head, whose data live until the end. NULL where the CPU
- * was asked for, or a thread could not be had. */
-struct ks_head_trial *ks_head_trial_begin(const struct ks_head_wish *wish,
-                                          const struct ks_matrix *head);
-/* Waits, and gives up what was opened. Accepts NULL. */
-void ks_head_trial_destroy(struct ks_head_trial *trial);
+/*
+ * Begins to try a device on the reference's head, whose data live until ks_head_end; or decides
+ * for the CPU at once: where it was asked for, where no thread is to be had, and, unless somebody
+ * asked, where all heads of the run are so few flops that no device is worth its start.
+ */
+void ks_head_begin(struct ks_head_use *use, const struct ks_head_wish *wish,
+                   const struct ks_matrix *head, double flops);
+/* Waits for a trial, closes the device. Accepts a zeroed one. */
+void ks_head_end(struct ks_head_use *use);
 
 /* A net of the run, whose head it is about, and its name for messages. */
 struct ks_named_head {
@@ -47,13 +51,12 @@ struct ks_named_head {
 };
 
 /*
- * Decides, once the trial is over, which is taken over (NULL: there was none). heads(n): of all
- * models of the run, the reference's first; equal ones may repeat. Never fails: what goes wrong is
- * in the note. Times the CPU, a few tens of milliseconds.
+ * Waits for the trial and decides. heads(n): of all models of the run, the reference's first; equal
+ * ones may repeat. Never fails: what goes wrong is in the note. Times the CPU, a few tens of
+ * milliseconds.
  */
-void ks_head_choose(struct ks_head_use *use, const struct ks_head_wish *wish,
-                    struct ks_head_trial *trial, struct ks_cpu *cpu,
-                    const struct ks_named_head *heads, size_t n);
+void ks_head_choose(struct ks_head_use *use, struct ks_cpu *cpu, const struct ks_named_head *heads,
+                    size_t n);
 
 /*
  * After a failure of use->device: closes it and opens it anew, once in a run. It has to prove

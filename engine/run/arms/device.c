@@ -51,7 +51,8 @@ struct ks_device *ks_device_open(const char *which, size_t vocab, int top_k, enu
         ks_device_close(d);
         return NULL;
     }
-    ks_device_take_path(d, KS_GPU_MANY);
+    d->path = KS_GPU_MANY;
+    snprintf(d->name, sizeof d->name, "vulkan %s", ks_gpu_info(d->gpu)->name);
     return d;
 }
 

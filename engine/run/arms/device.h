@@ -22,7 +22,8 @@ struct ks_device *ks_device_open(const char *which, size_t vocab, int top_k, enu
                                  struct ks_error *err);
 void ks_device_close(struct ks_device *d); /* accepts NULL */
 
-/* "vulkan NVIDIA H200 (many rows)"; owned by d, which may change it when a path is taken. */
+/* "vulkan NVIDIA H200 (many rows)", the path once one was taken; owned by d, which changes it then.
+ */
 const char *ks_device_name(const struct ks_device *d);
 const char *ks_device_uuid(const struct ks_device *d);
 /* The most positions of a call. */

@@ -137,16 +137,27 @@ static void threads_never_move_a_bit_beside_the_device(void **state)
     ks_snapshot_release(three);
 }
 
-static void automatic_never_takes_a_cpu_for_a_gpu(void **state)
+static void so_little_to_multiply_is_not_worth_a_device(void **state)
 {
     (void)state;
     const struct ks_snapshot *s = run_to_end(plan_with_head(KS_HEAD_AUTO, NULL));
-    if (getenv("KS_TEST_GPU")) { /* this machine may have one */
-        ks_snapshot_release(s);
-        return;
-    }
     assert_string_equal(s->facts->backend_head, "cpu");
-    assert_true(strlen(s->facts->head_note) > 0);
+    assert_true(log_has(s, "too little to multiply"));
+    assert_int_equal(opened, 0);
+    ks_snapshot_release(s);
+}
+
+/* A device that is named is tried however little there is to do, and still has to be faster. */
+static void automatic_takes_what_is_faster(void **state)
+{
+    (void)state;
+    const struct ks_snapshot *s = run_to_end(plan_with_head(KS_HEAD_AUTO, test_device()));
+    assert_int_equal(opened, 1);
+    assert_true(s->facts->head_gain > 0);
+    bool taken = strstr(s->facts->backend_head, "vulkan ") != NULL;
+    assert_int_equal(taken, s->facts->head_gain >= 1);
+    if (!taken)
+        assert_true(log_has(s, "slower here"));
     ks_snapshot_release(s);
 }
 
@@ -300,7 +311,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_path_measures_what_the_cpu_measures, reset, silence),
         cmocka_unit_test_setup_teardown(threads_never_move_a_bit_beside_the_device, reset, silence),
-        cmocka_unit_test_setup_teardown(automatic_never_takes_a_cpu_for_a_gpu, reset, silence),
+        cmocka_unit_test_setup_teardown(so_little_to_multiply_is_not_worth_a_device, reset,
+                                        silence),
+        cmocka_unit_test_setup_teardown(automatic_takes_what_is_faster, reset, silence),
         cmocka_unit_test_setup_teardown(a_device_that_is_not_there_is_no_error, reset, silence),
         cmocka_unit_test_setup_teardown(a_head_that_no_shader_reads_leaves_all_to_the_cpu, reset,
                                         silence),
