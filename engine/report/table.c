@@ -321,6 +321,11 @@ static int print_notes(struct paper *p, const struct ks_snapshot *s, struct ks_e
         note(p, err, "+- is half a 95 %% interval, 1.96 standard errors clustered by %s.",
              f->documents > 1 ? "document" : "window"))
         return -1;
+    if (s->windows_on_cpu > 0 &&
+        note(p, err,
+             "! the device failed on the way: the heads of %zu of %zu windows are the cpu's",
+             s->windows_on_cpu, s->windows))
+        return -1;
     if (s->reference.nonfinite > 0 && note_nonfinite(p, f, "the reference", &s->reference, err))
         return -1;
     for (size_t i = 0; i < f->n_arms; i++) {

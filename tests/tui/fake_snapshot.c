@@ -187,6 +187,12 @@ static const struct ks_facts *make_facts(struct owned *o, enum fake_kind kind)
         .arms = list,
         .n_arms = n,
     };
+    if (kind == FAKE_DONE || kind == FAKE_TROUBLE) {
+        facts->backend_head = "vulkan NVIDIA H200 (matrix cores)";
+        facts->head_note = "";
+        facts->head_gain = 3.14;
+        facts->peak_flops = 0;
+    }
     return facts;
 }
 
@@ -214,15 +220,18 @@ static void fill_arms(struct owned *o, enum fake_kind kind, size_t windows)
     for (size_t i = 0; i < n; i++) {
         struct ks_arm_snapshot *arm = &s->arms[i];
         arm->why = "";
-        arm->state = kind == FAKE_BUILDING ? KS_ARM_WAITING
-                     : kind == FAKE_DONE   ? KS_ARM_DONE
-                                           : KS_ARM_RUNNING;
+        arm->state = kind == FAKE_BUILDING  ? KS_ARM_WAITING
+                     : kind == FAKE_DONE    ? KS_ARM_DONE
+                     : kind == FAKE_STOPPED ? KS_ARM_STOPPED
+                                            : KS_ARM_RUNNING;
         fill_numbers(o, &arm->numbers, &arms[i % N_ARMS], 77 + i, windows);
         if (kind == FAKE_MANY && arm->numbers.n > 0)
             arm->numbers.kld_mean *= 1.0 + (double)(i / N_ARMS) / 16;
     }
-    if (kind == FAKE_TROUBLE)
+    if (kind == FAKE_TROUBLE) {
         make_trouble(s->arms);
+        s->windows_on_cpu = 2;
+    }
 }
 
 static void fill_log(struct owned *o, enum fake_kind kind, size_t total)

@@ -135,14 +135,17 @@ static void draw_frozen(struct ks_screen *s, struct ks_grid *g, int y)
     ks_grid_tint(g, (struct ks_rect){0, y, g->width, 1}, KS_ROLE_FROZEN);
 }
 
-/* Where the head runs, and what the device gains; why not on a device is for the log. */
-static void head_text(const struct ks_facts *facts, char *out, size_t size)
+/* What the device that has the head gains, or failed to do; why there is none is for the log. */
+static void gain_text(const struct ks_snapshot *now, char *out, size_t size)
 {
-    bool gains = facts->head_gain > 0 && strcmp(facts->backend_head, facts->backend_body) != 0;
-    if (gains)
-        snprintf(out, size, "head %s, %.1fx", facts->backend_head, facts->head_gain);
-    else
-        snprintf(out, size, "head %s", facts->backend_head);
+    const struct ks_facts *facts = now->facts;
+    size_t by_cpu = now->windows_on_cpu;
+    bool on_device = strcmp(facts->backend_head, facts->backend_body) != 0;
+    out[0] = '\0';
+    if (by_cpu > 0)
+        snprintf(out, size, "%zu window%s by the cpu", by_cpu, by_cpu == 1 ? "" : "s");
+    else if (on_device && facts->head_gain > 0)
+        snprintf(out, size, "%.1fx", facts->head_gain);
 }
 
 static void speed_text(const struct ks_snapshot *shown, char *out, size_t size)
@@ -182,11 +185,12 @@ static void draw_setup(struct ks_screen *s, struct ks_grid *g, int y)
 {
     const struct ks_snapshot *shown = ks_screen_shown(s);
     const struct ks_facts *facts = shown->facts;
-    char bar[16], head[256] = "", speed[32], peak[32], flops[32], reference[48] = "", top[16] = "",
-                  sort[48], filter[KS_FILTER_SIZE + 16];
+    char bar[16], head[256] = "", gain[48] = "", speed[32], peak[32], flops[32], reference[48] = "",
+                  top[16] = "", sort[48], filter[KS_FILTER_SIZE + 16];
     separator(s, bar);
     if (facts) {
-        head_text(facts, head, sizeof head);
+        snprintf(head, sizeof head, "head %s", facts->backend_head);
+        gain_text(shown, gain, sizeof gain);
         snprintf(reference, sizeof reference, "ref %.2f bits", facts->reference_bits);
         snprintf(top, sizeof top, "top-%d", facts->top_k);
     }
@@ -196,16 +200,17 @@ static void draw_setup(struct ks_screen *s, struct ks_grid *g, int y)
     sort_text(s, sort, sizeof sort);
     snprintf(filter, sizeof filter, "filter %s", s->filter[0] ? s->filter : "none");
     struct ks_part parts[] = {
-        {.text = head, .role = KS_ROLE_DIM, .keep = 4, .shrinks = HEAD_LEAST},
-        {.text = speed, .role = KS_ROLE_DIM, .keep = 8, .gap = bar},
-        {.text = peak, .role = KS_ROLE_DIM, .keep = 6, .gap = bar},
+        {.text = head, .role = KS_ROLE_DIM, .keep = 6, .shrinks = HEAD_LEAST},
+        {.text = gain, .role = KS_ROLE_DIM, .keep = 5, .gap = ", "},
+        {.text = speed, .role = KS_ROLE_DIM, .keep = 9, .gap = bar},
+        {.text = peak, .role = KS_ROLE_DIM, .keep = 7, .gap = bar},
         {.text = flops, .role = KS_ROLE_DIM, .keep = 1, .gap = bar},
         {.text = reference, .role = KS_ROLE_DIM, .keep = 3, .gap = bar},
         {.text = top, .role = KS_ROLE_DIM, .keep = 2, .gap = bar},
-        {.text = sort, .role = KS_ROLE_DIM, .keep = 7, .gap = bar},
+        {.text = sort, .role = KS_ROLE_DIM, .keep = 8, .gap = bar},
         {.text = filter,
          .role = s->filter[0] ? KS_ROLE_PROMPT : KS_ROLE_DIM,
-         .keep = s->filter[0] ? 9 : 5,
+         .keep = s->filter[0] ? 10 : 4,
          .gap = bar},
     };
     ks_strip_draw(g, s->glyphs, 1, y, g->width - 2, parts, COUNT(parts));

@@ -52,6 +52,21 @@ static void a_stopped_run_says_how_far_it_came(void **state)
     free(text);
 }
 
+static void what_the_cpu_did_for_a_device_that_failed_is_told(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct ks_error err;
+    sample_init(&s);
+    s.facts.backend_head = "vulkan NVIDIA H200 (matrix cores)";
+    s.snapshot.windows_on_cpu = 3;
+    char *text = ks_report_table(&s.snapshot, 0, &err);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "head vulkan NVIDIA H200 (matrix cores), body cpu"));
+    assert_non_null(strstr(text, "the heads of 3 of"));
+    free(text);
+}
+
 static void no_line_passes_the_width_or_leaves_ascii(void **state)
 {
     (void)state;
@@ -157,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_wide_terminal_gets_every_column),
         cmocka_unit_test(a_narrow_terminal_gets_what_matters),
         cmocka_unit_test(a_stopped_run_says_how_far_it_came),
+        cmocka_unit_test(what_the_cpu_did_for_a_device_that_failed_is_told),
         cmocka_unit_test(no_line_passes_the_width_or_leaves_ascii),
         cmocka_unit_test(digits_are_significant_ones),
         cmocka_unit_test(a_value_stops_where_its_interval_does),
