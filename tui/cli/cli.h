@@ -94,10 +94,13 @@ const char *cli_data_folder(void);
 
 /* Set by handlers of SIGINT and SIGTERM, and SIGHUP. */
 extern volatile sig_atomic_t cli_interrupted, cli_hung_up;
-/* SIGINT and SIGTERM set the flag once; a second one ends the program at once with 130. A signal
- * that was ignored when the program began stays so. A mapped model that shrinks, or that its disk
- * cannot read, ends the program with 2 and the file's name. */
-void cli_catch_signals(void);
+/* For a command that looks at the flags often and has something to save: SIGINT and SIGTERM set
+ * theirs once, a second one ends the program at once with 130. A signal that was ignored when the
+ * program began stays so. Other commands are ended by a signal as any program is. */
+void cli_catch_interrupts(void);
+/* A mapped model that shrinks, or that its disk cannot read, ends the program with 2 and the file's
+ * name; a pipe or file that takes no more is an error of the write. */
+void cli_catch_faults(void);
 
 int cli_run(const struct cli_command *self, int argc, char **argv);
 int cli_inspect(const struct cli_command *self, int argc, char **argv);

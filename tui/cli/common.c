@@ -54,11 +54,15 @@ static void on_bus_error(int signal, siginfo_t *info, void *context)
     _exit(CLI_USAGE);
 }
 
-void cli_catch_signals(void)
+void cli_catch_interrupts(void)
 {
     catch_unless_ignored(SIGINT, on_interrupt);
     catch_unless_ignored(SIGTERM, on_interrupt);
     catch_unless_ignored(SIGHUP, on_hangup);
+}
+
+void cli_catch_faults(void)
+{
     sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO},
               NULL);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);

@@ -186,6 +186,7 @@ static int check(const struct cli_command *self, const struct wishes *w)
 
 int cli_logits(const struct cli_command *self, int argc, char **argv)
 {
+    cli_catch_interrupts();
     struct wishes w = {0};
     const struct cli_option options[] = {
         {"ids", 0, "FILE", "token ids, separated by white space, fed as they are", CLI_STRING,

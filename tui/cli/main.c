@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         return CLI_INTERNAL;
     setlocale(LC_CTYPE, "");
     cli_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    cli_catch_signals();
+    cli_catch_faults();
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
                      strcmp(argv[1], "help") == 0))
         return print_help();

@@ -201,6 +201,7 @@ static int run_plan(struct ks_plan *plan, const struct wishes *w)
 
 int cli_run(const struct cli_command *self, int argc, char **argv)
 {
+    cli_catch_interrupts();
     struct wishes w = {0};
     const struct cli_option options[] = {
         {"arm", 0, "PRESET|FILE", "an arm: a preset such as Q4_K_M, or another model (repeats)",

@@ -40,4 +40,14 @@ def case_a_background_shell_lets_the_run_go_on():
     is_ignored_to_the_end(signal.SIGINT)
 
 
+def case_a_command_with_nothing_to_save_ends_at_once():
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        bench = subprocess.Popen([PROGRAM, "bench"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        time.sleep(1)
+        bench.send_signal(number)
+        bench.communicate(timeout=20)
+        assert bench.returncode == -number, bench.returncode
+
+
 main(sys.modules[__name__])
