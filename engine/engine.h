@@ -76,6 +76,11 @@ struct ks_tensor_info {
 };
 struct ks_tensor_info ks_model_tensor_info(const struct ks_model *m, size_t i);
 
+/* What the model's architecture comes to, in words: which layers see what, their rope, norms, MLPs
+ * and scales. text is filled, cut where it does not fit. false past the end, and for a model that
+ * can't be computed. */
+bool ks_model_trait(const struct ks_model *m, size_t i, const char **name, char *text, size_t size);
+
 /* Metadata in file order for people: key, type name, value as text cut to a line. Valid until the
  * next call with the same buffer. false past the end. */
 bool ks_model_metadata(const struct ks_model *m, size_t i, const char **key, const char **type,

@@ -41,6 +41,14 @@ static void print_summary(const struct ks_model_info *i)
     printf("%-18s %.4f\n", "bits a weight", i->bits_per_weight);
 }
 
+static void print_traits(const struct ks_model *m)
+{
+    const char *name;
+    char text[512];
+    for (size_t i = 0; ks_model_trait(m, i, &name, text, sizeof text); i++)
+        print_text(name, text);
+}
+
 static void print_metadata(const struct ks_model *m)
 {
     const char *key, *type;
@@ -92,19 +100,29 @@ static json_t *tensors_json(const struct ks_model *m)
     return list;
 }
 
+static json_t *traits_json(const struct ks_model *m)
+{
+    json_t *traits = json_object();
+    const char *name;
+    char text[512];
+    for (size_t i = 0; ks_model_trait(m, i, &name, text, sizeof text); i++)
+        json_object_set_new(traits, name, json_string(text));
+    return traits;
+}
+
 static int print_json(const struct ks_model *m)
 {
     const struct ks_model_info *i = ks_model_info(m);
     json_t *o = json_pack(
         "{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:I, s:I, s:f, s:s, s:s, "
-        "s:s?, s:o}",
+        "s:s?, s:o, s:o}",
         "file", i->shown, "name", i->name, "architecture", i->architecture, "layers",
         (int)i->layers, "hidden", (int)i->hidden, "heads", (int)i->heads, "kv_heads",
         (int)i->kv_heads, "head_dim", (int)i->head_dim, "ffn", (int)i->ffn, "vocab", (int)i->vocab,
         "context", (int)i->context, "tied", (int)i->tied, "weights", (json_int_t)i->elements,
         "bytes", (json_int_t)i->bytes, "bits_per_weight", i->bits_per_weight, "tokenizer_model",
         i->tokenizer_model, "tokenizer_pre", i->tokenizer_pre, "chat_family", i->chat_family,
-        "tensors", tensors_json(m));
+        "traits", traits_json(m), "tensors", tensors_json(m));
     if (!o)
         return cli_json_failed(i->shown);
     json_dumpf(o, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17));
@@ -128,6 +146,7 @@ int cli_inspect(const struct cli_command *self, int argc, char **argv)
         status = print_json(m);
     } else if (m) {
         print_summary(ks_model_info(m));
+        print_traits(m);
         print_metadata(m);
         print_tensors(m);
         status = cli_finish_output();

@@ -1,8 +1,8 @@
 /*
  * Architectures as descriptions: which tensors a model of each has, of what shape, which keys set
- * its numbers, and how its layers differ. A new family is a row in arch.c's table. A tensor that no
- * family before had is a row in roles.c, a number one in fields.c; a block that runs where the
- * tensor is bound stands in net/.
+ * its numbers, and how its layers differ. A new family is a row in families.c's table. A tensor
+ * that no family before had is a row in roles.c, a number one in fields.c; a block that runs where
+ * the tensor is bound stands in net/.
  *
  * Constant tables and pure functions; any thread.
  */
@@ -79,7 +79,7 @@ enum ks_role {
 enum ks_part {
     KS_PART_EMBED,
     KS_PART_OUTPUT_NORM,
-    KS_PART_OUTPUT, /* absent: the head is the embedding table */
+    KS_PART_OUTPUT, /* any may have it; absent: the head is the embedding table */
     KS_PART_OUTPUT_BIAS,
     KS_PART_ROPE_FREQS,
     KS_PART_ROPE_LONG, /* factors of short and of long sequences */
@@ -165,6 +165,8 @@ struct ks_arch {
     uint32_t no_rope_period;    /* p: every p-th layer has no rope; 0: all have */
 };
 
+/* The descriptions in the order of the messages; NULL past the end. */
+const struct ks_arch *ks_arch_at(size_t i);
 /* The description of an architecture; NULL if it is not known. */
 const struct ks_arch *ks_arch_find(const char *name);
 /* "llama, qwen2, ...", into text, for messages. */

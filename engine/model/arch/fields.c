@@ -184,7 +184,7 @@ static int read_each(const struct reader *r, const struct field *f, const struct
 static int read_field(const struct reader *r, const struct field *f, struct ks_error *err)
 {
     char key[256];
-    snprintf(key, sizeof key, "%s.%s", r->h->architecture, f->key);
+    snprintf(key, sizeof key, "%.31s.%s", r->h->architecture, f->key);
     const struct ks_gguf_value *v = f->each ? ks_gguf_find(r->gguf, key) : NULL;
     int found = f->real                         ? read_real(r, f, key, err)
                 : v && v->type == KS_GGUF_ARRAY ? read_each(r, f, v, err)

@@ -25,7 +25,7 @@ struct reader {
 
 static const char *key_of(const struct reader *r, const char *suffix, char key[256])
 {
-    snprintf(key, 256, "%s.%s", r->h->architecture, suffix);
+    snprintf(key, 256, "%.31s.%s", r->h->architecture, suffix);
     return key;
 }
 

@@ -8,7 +8,7 @@ static int read_pattern(const struct ks_gguf *g, const char *file, const struct 
                         uint32_t *period, const struct ks_gguf_value **flags, struct ks_error *err)
 {
     char key[256];
-    snprintf(key, sizeof key, "%s.attention.sliding_window_pattern", h->architecture);
+    snprintf(key, sizeof key, "%.31s.attention.sliding_window_pattern", h->architecture);
     const struct ks_gguf_value *v = ks_gguf_find(g, key);
     if (!v || v->type != KS_GGUF_ARRAY)
         return ks_gguf_get_u32(g, key, period, err) < 0 ? -1 : 0;

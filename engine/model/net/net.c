@@ -149,19 +149,36 @@ static void fill_pieces(struct binding *b, const struct ks_role_info *info, uint
     }
 }
 
-static void fill_slots(struct binding *b)
+/* q, k and v may come in one or each by itself, but not both. */
+static int check_vacant(struct binding *b, size_t i, const struct ks_role_info *info,
+                        enum ks_role role, uint32_t layer, struct ks_error *err)
+{
+    const enum ks_role *roles = info->n_pieces ? info->pieces : &role;
+    for (uint32_t p = 0; p < (info->n_pieces ? info->n_pieces : 1); p++) {
+        if (slot_filled(&b->net, ks_role_info(roles[p]), layer))
+            return ks_fail(err, KS_BAD_INPUT,
+                           "%s: tensor %s is given twice, once as a part of another",
+                           b->model->shown, ks_model_tensor_name(b->model, i));
+    }
+    return 0;
+}
+
+static int fill_slots(struct binding *b, struct ks_error *err)
 {
     for (size_t i = 0; i < b->model->n_tensors; i++) {
         uint32_t layer;
         enum ks_role role = ks_role_of(b->arch, ks_model_tensor_name(b->model, i), &layer);
         const struct ks_role_info *info = ks_role_info(role);
         const struct ks_matrix *t = &b->tensors[i];
+        if (check_vacant(b, i, info, role, layer, err))
+            return -1;
         const float *vector = info->vector ? decode_vector(b, t) : NULL;
         if (info->n_pieces)
             fill_pieces(b, info, layer, *t, vector);
         else
             fill_slot(b, role, layer, t, vector);
     }
+    return 0;
 }
 
 static int check_slot(struct binding *b, enum ks_role role, uint32_t layer, struct ks_error *err)
@@ -258,8 +275,7 @@ static int bind(struct binding *b, struct ks_error *err)
     if (check_all(b, &floats, err) || allocate(net, floats, err))
         return -1;
     b->vectors = net->memory;
-    fill_slots(b);
-    if (check_missing(b, err))
+    if (fill_slots(b, err) || check_missing(b, err))
         return -1;
     if (!net->head.data)
         net->head = net->token_embd;

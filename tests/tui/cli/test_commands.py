@@ -84,8 +84,10 @@ def case_inspect_counts_the_bytes():
     assert found["architecture"] == "llama" and found["layers"] == 6 and found["tied"] is True
     assert sum(t["bytes"] for t in found["tensors"]) == found["bytes"]
     assert len(found["tensors"]) == 56
+    assert found["traits"]["attention"] == "all positions"
     text = run("inspect", MODEL).stdout
     assert "blk.5.ffn_down.weight" in text and "general.license" in text
+    assert "adjacent pairs" in text
 
 
 def case_doctor_says_what_would_be_used():
