@@ -169,7 +169,7 @@ static void tell_rope(const struct ks_model *m, struct line *l)
         tell_rope_of(&h->rope[1], l);
     }
     if (any[KS_NO_ROPE]) {
-        add(l, "; none in ");
+        add(l, "%snone in ", l->len ? "; " : "");
         add_layers(l, h, "none", name_rope);
     }
 }

@@ -117,10 +117,12 @@ enum ks_key_set {
     KS_KEYS_RMS_NORM, /* follow from the design */
     KS_KEYS_LAYER_NORM,
     KS_KEYS_WINDOW,
-    KS_KEYS_CAPS,
+    KS_KEYS_SCORE_CAP,
+    KS_KEYS_LOGIT_CAP,
     KS_KEYS_SCALES,
     KS_KEYS_LOGIT_SCALE,
     KS_KEYS_TEMPERATURE,
+    KS_KEYS_ROPE_SWITCH, /* rope.scaling.finetuned false: there is no rope */
     KS_KEYS_EXPERTS,
     KS_KEYS_CONV,
     KS_KEYS_DELTA,

@@ -185,6 +185,21 @@ static int check_delta(const struct reader *r, struct ks_error *err)
     return 0;
 }
 
+/* Granite's files have a use of their own for a key that is history elsewhere. */
+static int read_rope_switch(const struct reader *r, const struct ks_arch *arch,
+                            struct ks_error *err)
+{
+    char key[256];
+    bool on = true;
+    if (!ks_arch_has_keys(arch, KS_KEYS_ROPE_SWITCH))
+        return 0;
+    if (ks_gguf_get_bool(r->gguf, key_of(r, "rope.scaling.finetuned", key), &on, err) < 0)
+        return -1;
+    for (uint32_t i = 0; !on && i < r->h->layers; i++)
+        r->h->layer[i].rope = KS_NO_ROPE;
+    return 0;
+}
+
 /* Three places tell the vocabulary's size; they must agree. */
 static int check_vocab(const struct reader *r, struct ks_error *err)
 {
@@ -229,7 +244,8 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
         return -1;
     ks_arch_layers(arch, &h);
     if (check_heads(&r, err) || check_rope(&r, arch, err) || check_delta(&r, err) ||
-        check_vocab(&r, err) || ks_windows_read(g, file, arch, &h, err))
+        check_vocab(&r, err) || read_rope_switch(&r, arch, err) ||
+        ks_windows_read(g, file, arch, &h, err))
         return -1;
     set_scales(arch, &h);
     if (ks_keys_check(g, file, arch, err))

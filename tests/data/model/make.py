@@ -155,6 +155,7 @@ SAMPLES = {
         dict(
             RMS, head_dim=16, hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=16,
             sliding_window=16, num_hidden_layers=6,
+            final_logit_softcapping=8.0,
             layer_types=["sliding_attention"] * 5 + ["full_attention"],
             rope_parameters={
                 "full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 1e6},
@@ -164,6 +165,7 @@ SAMPLES = {
         with_rms(**{
             "attention.key_length": 16, "attention.value_length": 16,
             "attention.sliding_window": 16, "rope.freq_base": 1e6,
+            "final_logit_softcapping": 8.0,
             "rope.scaling.type": "linear", "rope.scaling.factor": 4.0,
         }),
         names=GEMMA3, adjust=plus_one, tied=True, kv=1,

@@ -74,13 +74,17 @@ static void put_setting(struct writer *w, const struct edit *e)
     } else if (e->kind == EDIT_SET_F32) {
         gw_u32(&w->head, KS_GGUF_F32);
         gw_f32(&w->head, e->f);
+    } else if (e->kind == EDIT_SET_FALSE) {
+        gw_u32(&w->head, KS_GGUF_BOOL);
+        gw_bytes(&w->head, "", 1);
     } else {
         gw_u32(&w->head, KS_GGUF_STRING);
         gw_str(&w->head, e->text);
     }
 }
 
-#define SETTINGS (1u << EDIT_SET_U32 | 1u << EDIT_SET_F32 | 1u << EDIT_SET_STRING)
+#define SETTINGS                                                                                   \
+    (1u << EDIT_SET_U32 | 1u << EDIT_SET_F32 | 1u << EDIT_SET_STRING | 1u << EDIT_SET_FALSE)
 
 static void write_keys(struct writer *w, const struct ks_gguf *g)
 {

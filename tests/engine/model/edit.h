@@ -13,6 +13,7 @@ enum edit_kind {
     EDIT_SET_U32,       /* key `name` to `u`, added where it is absent */
     EDIT_SET_F32,       /* key `name` to `f` */
     EDIT_SET_STRING,    /* key `name` to `text` */
+    EDIT_SET_FALSE,     /* key `name` to false */
     EDIT_DROP_TENSOR,   /* tensor `name` */
     EDIT_RENAME_TENSOR, /* tensor `name` to `text` */
     EDIT_ADD_VECTOR,    /* F32 tensor `name` of `u` elements, each `f` */

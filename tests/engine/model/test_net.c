@@ -94,6 +94,32 @@ static void vectors_of_other_types_are_decoded(void **state)
     ks_model_unref(m);
 }
 
+/* Whatever type the fused one has: its rows are whole blocks. */
+static void a_fused_tensor_is_bound_as_its_parts(void **state)
+{
+    (void)state;
+    static const char *const types[] = {NULL, "F16", "BF16"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct ks_model *m = open_model(sample_path("phi3", "gguf"), types[i]);
+        struct ks_net net = bind_own(m, 4);
+        const struct ks_net_layer *l = &net.layers[1];
+        const struct ks_matrix *qkv = ks_model_tensor(m, tensor_index(m, "blk.1.attn_qkv.weight"));
+        const struct ks_matrix *up = ks_model_tensor(m, tensor_index(m, "blk.1.ffn_up.weight"));
+        uint64_t row = 0;
+        assert_true(ks_type_row_bytes(qkv->type, 64, &row));
+        assert_ptr_equal(l->attn_q.data, qkv->data);
+        assert_ptr_equal(l->attn_k.data, qkv->data + 64 * row);
+        assert_ptr_equal(l->attn_v.data, qkv->data + 96 * row);
+        assert_ptr_equal(l->ffn_gate.data, up->data);
+        assert_ptr_equal(l->ffn_up.data, up->data + 80 * row);
+        assert_int_equal(l->attn_q.rows + l->attn_k.rows + l->attn_v.rows, qkv->rows);
+        assert_int_equal(l->ffn_gate.rows + l->ffn_up.rows, up->rows);
+        assert_int_equal(l->attn_v.type, qkv->type);
+        ks_net_finish(&net);
+        ks_model_unref(m);
+    }
+}
+
 static void a_replaced_tensor_is_checked_like_the_files(void **state)
 {
     (void)state;
@@ -320,6 +346,7 @@ int main(void)
         cmocka_unit_test(every_tensor_takes_its_place),
         cmocka_unit_test(a_tied_head_is_the_embeddings_own_bytes),
         cmocka_unit_test(vectors_of_other_types_are_decoded),
+        cmocka_unit_test(a_fused_tensor_is_bound_as_its_parts),
         cmocka_unit_test(a_replaced_tensor_is_checked_like_the_files),
         cmocka_unit_test(stages_differ_where_a_tensor_does),
         cmocka_unit_test(a_change_of_any_tensor_shows_in_its_stage_alone),

@@ -102,6 +102,10 @@ static const struct refusal refusals[] = {
      {F32("llama.attention.layer_norm_epsilon", 1e-5f)},
      {"key llama.attention.layer_norm_epsilon"}},
 
+    {KS_UNSUPPORTED,
+     {{EDIT_SET_FALSE, .name = "llama.attention.causal"}},
+     {"llama.attention.causal is false"}},
+
     /* numbers that do not go together */
     {KS_BAD_INPUT,
      {U32("llama.attention.head_count_kv", 3)},
@@ -197,6 +201,7 @@ static void other_numbers_that_files_hold_are_accepted(void **state)
         {U32("llama.expert_count", 0)},
         {F32("llama.attention.layer_norm_rms_epsilon", 0)},
         {U32("llama.rope.dimension_count", 8)},
+        {{EDIT_SET_FALSE, .name = "llama.rope.scaling.finetuned"}},
         {U32("llama.attention.sliding_window", 0), F32("llama.attention.clamp_kqv", 0)},
         {STRING("llama.tensor_data_layout", "Meta AI original pth"), U32("other.option", 1)},
     };

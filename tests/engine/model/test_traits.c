@@ -61,6 +61,17 @@ static void an_architecture_is_told_in_words(void **state)
     }
 }
 
+static void a_granite_may_switch_its_rope_off(void **state)
+{
+    (void)state;
+    const struct edit edits[] = {{EDIT_SET_FALSE, .name = "granite.rope.scaling.finetuned"},
+                                 {EDIT_END}};
+    struct ks_model *m = open_model(edited(sample_path("granite", "gguf"), edits), NULL);
+    check_line(m, &(struct expected){"granite", "rope", "none in layers 0-1"});
+    ks_model_unref(m);
+    edit_finish();
+}
+
 static void what_does_not_fit_is_cut(void **state)
 {
     (void)state;
@@ -92,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_architecture_is_told_in_words),
+        cmocka_unit_test(a_granite_may_switch_its_rope_off),
         cmocka_unit_test(what_does_not_fit_is_cut),
         cmocka_unit_test(nothing_is_told_of_a_model_that_cannot_be_computed),
     };
