@@ -249,14 +249,14 @@ struct ks_gpu_arm_row {
 #define KS_GPU_AHEAD 4 /* comparisons that may wait to be collected */
 
 /* For tiles of so many rows (the vocabulary) and up to so many positions; 1 <= top <=
- * KS_GPU_MAX_TOP. The first on a device lets it prove itself against the CPU twin, bit for bit:
- * KS_UNSUPPORTED where it fails. */
+ * KS_GPU_MAX_TOP. The first on a device begins to make its pipelines, on threads. */
 struct ks_gpu_ruler *ks_gpu_ruler_create(struct ks_gpu *gpu, size_t positions, uint64_t rows,
                                          uint32_t top, struct ks_error *err);
 void ks_gpu_ruler_destroy(struct ks_gpu_ruler *ruler);
 
 /* From now on arms are compared with the first m positions of that tile. targets(m): indices below
- * rows; copied. */
+ * rows; copied. The first on a device lets it prove itself against the CPU twin, bit for bit:
+ * KS_UNSUPPORTED where it fails. */
 int ks_gpu_ruler_reference(struct ks_gpu_ruler *ruler, struct ks_gpu_tile *reference,
                            const uint32_t *targets, size_t m, struct ks_error *err);
 /* Queues the comparison of as many positions of an arm's tile, which may be the reference's own.
@@ -270,7 +270,7 @@ int ks_gpu_ruler_arm_again(struct ks_gpu_ruler *ruler, struct ks_gpu_tile *arm, 
 int ks_gpu_ruler_collect(struct ks_gpu_ruler *ruler, struct ks_gpu_reference_row *reference,
                          struct ks_gpu_arm_row *arm, struct ks_error *err);
 
-/* Part of every device's first ks_gpu_ruler_create. */
+/* Part of every device's first ks_gpu_ruler_reference. */
 int ks_gpu_ruler_self_test(struct ks_gpu *gpu, struct ks_error *err);
 
 #endif

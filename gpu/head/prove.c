@@ -108,12 +108,12 @@ static int rehearse(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_til
                     enum ks_gpu_path path, struct ks_error *err)
 {
     size_t sizes[3], n = sizes_of(path, sizes);
-    struct ks_error later;
     int failed = 0;
     ks_vk_rehearse(w->gpu);
     for (size_t i = 0; i < n && !failed; i++)
         failed = ks_gpu_matmul(w, path, s->x, sizes[i], y, err);
-    return ks_vk_end_rehearsal(w->gpu, failed ? &later : err) || failed ? -1 : 0;
+    ks_vk_end_rehearsal(w->gpu);
+    return failed;
 }
 
 static int try_sizes(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,

@@ -13,13 +13,14 @@
 
 #define ROWS      17003 /* more than a chunk, and odd */
 #define POSITIONS 3
+#define ARMS      2 /* the first comes with the reference's own sums */
 #define TOP       10
 
 struct sample {
     float *reference, *arm; /* (POSITIONS, ROWS) */
     uint32_t targets[POSITIONS];
     struct ks_gpu_reference_row ref_rows[POSITIONS];
-    struct ks_gpu_arm_row arm_rows[POSITIONS];
+    struct ks_gpu_arm_row arm_rows[ARMS][POSITIONS];
 };
 
 /* About normal, of deviation 1. */
@@ -58,12 +59,12 @@ static bool same_peaks(const struct ks_gpu_peaks *a, const struct ks_gpu_peaks *
            memcmp(a->top, b->top, sizeof a->top) == 0;
 }
 
-static int compare_position(const struct sample *s, size_t p, const char *device,
+static int compare_position(const struct sample *s, size_t i, size_t p, const char *device,
                             struct ks_error *err)
 {
     const float *r = s->reference + p * ROWS, *a = s->arm + p * ROWS;
     const struct ks_gpu_reference_row *ref = &s->ref_rows[p];
-    const struct ks_gpu_arm_row *arm = &s->arm_rows[p];
+    const struct ks_gpu_arm_row *arm = &s->arm_rows[i][p];
     struct ks_gpu_peaks peaks = ks_gpu_ruler_twin_peaks(r, ROWS, s->targets[p], TOP);
     struct ks_gpu_reference_row ref_twin = ks_gpu_ruler_twin_reference(r, ROWS, &peaks);
     peaks = ks_gpu_ruler_twin_peaks(a, ROWS, s->targets[p], TOP);
@@ -97,56 +98,88 @@ static int measure(struct sample *s, const struct bench *b, struct ks_error *err
 {
     if (ks_gpu_tile_write(b->reference, 0, POSITIONS, s->reference, err) != 0 ||
         ks_gpu_tile_write(b->arm, 0, POSITIONS, s->arm, err) != 0 ||
-        ks_gpu_ruler_reference(b->ruler, b->reference, s->targets, POSITIONS, err) != 0 ||
-        ks_gpu_ruler_arm(b->ruler, b->arm, err) != 0)
+        ks_gpu_ruler_reference(b->ruler, b->reference, s->targets, POSITIONS, err) != 0)
         return -1;
-    return ks_gpu_ruler_collect(b->ruler, s->ref_rows, s->arm_rows, err);
+    for (size_t i = 0; i < ARMS; i++)
+        if (ks_gpu_ruler_arm(b->ruler, b->arm, err) != 0)
+            return -1;
+    for (size_t i = 0; i < ARMS; i++)
+        if (ks_gpu_ruler_collect(b->ruler, s->ref_rows, s->arm_rows[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+static int test(struct sample *s, const struct bench *b, struct ks_gpu *gpu, struct ks_error *err)
+{
+    fill(s);
+    if (measure(s, b, err) != 0)
+        return -1;
+    if (ks_vk_fault(gpu, KS_GPU_FAULT_ANSWER))
+        s->arm_rows[0][0].more += 1e-9;
+    for (size_t i = 0; i < ARMS; i++)
+        for (size_t p = 0; p < POSITIONS; p++)
+            if (compare_position(s, i, p, gpu->info.name, err) != 0)
+                return -1;
+    return 0;
 }
 
 static int rehearse(struct sample *s, const struct bench *b, struct ks_gpu *gpu,
                     struct ks_error *err)
 {
-    struct ks_error later;
     ks_vk_rehearse(gpu);
     int failed = measure(s, b, err);
-    return ks_vk_end_rehearsal(gpu, failed ? &later : err) || failed ? -1 : 0;
+    ks_vk_end_rehearsal(gpu);
+    return failed;
 }
 
-static int test(struct sample *s, const struct bench *b, struct ks_gpu *gpu, struct ks_error *err)
+static int with_sample(struct ks_gpu *gpu,
+                       int (*work)(struct sample *s, const struct bench *b, struct ks_gpu *gpu,
+                                   struct ks_error *err),
+                       struct ks_error *err)
 {
-    if (rehearse(s, b, gpu, err) != 0 || measure(s, b, err) != 0)
-        return -1;
-    if (ks_vk_fault(gpu, KS_GPU_FAULT_ANSWER))
-        s->arm_rows[0].more += 1e-9;
-    for (size_t p = 0; p < POSITIONS; p++)
-        if (compare_position(s, p, gpu->info.name, err) != 0)
-            return -1;
-    return 0;
-}
-
-int ks_gpu_ruler_self_test(struct ks_gpu *gpu, struct ks_error *err)
-{
-    const size_t bytes = (size_t)POSITIONS * ROWS * sizeof(float);
-    struct sample s = {.reference = malloc(bytes), .arm = malloc(bytes)};
+    const size_t n = (size_t)POSITIONS * ROWS;
+    struct sample s = {.reference = calloc(n, sizeof(float)), .arm = calloc(n, sizeof(float))};
     struct bench b = {0};
     int failed = -1;
-    gpu->proved_ruler = true; /* or the ruler would ask for the test again */
-    if (!s.reference || !s.arm) {
-        ks_fail_memory(err, 2 * bytes, "the GPU's self-test");
-        goto done;
+    if (s.reference && s.arm) {
+        b.ruler = ks_gpu_ruler_create(gpu, POSITIONS, ROWS, TOP, err);
+        b.reference = b.ruler ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
+        b.arm = b.reference ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
+        if (b.arm)
+            failed = work(&s, &b, gpu, err);
+    } else {
+        ks_fail_memory(err, 2 * n * sizeof(float), "the GPU's self-test");
     }
-    fill(&s);
-    b.ruler = ks_gpu_ruler_create(gpu, POSITIONS, ROWS, TOP, err);
-    b.reference = b.ruler ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
-    b.arm = b.reference ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
-    if (b.arm)
-        failed = test(&s, &b, gpu, err);
-done:
-    gpu->proved_ruler = failed == 0;
     ks_gpu_tile_destroy(b.arm);
     ks_gpu_tile_destroy(b.reference);
     ks_gpu_ruler_destroy(b.ruler);
     free(s.reference);
     free(s.arm);
+    return failed;
+}
+
+/* The flags are up while the sample is worked on, or it would ask for the same again. */
+
+int ks_gpu_ruler_self_test(struct ks_gpu *gpu, struct ks_error *err)
+{
+    gpu->rehearsed_ruler = gpu->proved_ruler = true;
+    int failed = with_sample(gpu, test, err);
+    gpu->proved_ruler = failed == 0;
+    return failed;
+}
+
+int ks_gpu_ruler_prove(struct ks_gpu *gpu, struct ks_error *err)
+{
+    return gpu->proved_ruler || gpu->testing.no_self_test ? 0 : ks_gpu_ruler_self_test(gpu, err);
+}
+
+int ks_gpu_ruler_rehearse(struct ks_gpu *gpu, struct ks_error *err)
+{
+    bool proved = gpu->proved_ruler;
+    if (gpu->rehearsed_ruler || gpu->testing.no_self_test)
+        return 0;
+    gpu->rehearsed_ruler = gpu->proved_ruler = true;
+    int failed = with_sample(gpu, rehearse, err);
+    gpu->proved_ruler = proved;
     return failed;
 }

@@ -77,7 +77,7 @@ struct ks_gpu_ruler *ks_gpu_ruler_create(struct ks_gpu *gpu, size_t positions, u
 {
     assert(positions >= 1 && positions <= KS_GPU_MAX_POSITIONS && rows >= 1);
     assert(top >= 1 && top <= KS_GPU_MAX_TOP);
-    if (!gpu->proved_ruler && !gpu->testing.no_self_test && ks_gpu_ruler_self_test(gpu, err) != 0)
+    if (ks_gpu_ruler_rehearse(gpu, err) != 0)
         return NULL;
     struct ks_gpu_ruler *r = calloc(1, sizeof *r);
     if (!r) {
@@ -238,6 +238,8 @@ int ks_gpu_ruler_reference(struct ks_gpu_ruler *r, struct ks_gpu_tile *reference
                            const uint32_t *targets, size_t m, struct ks_error *err)
 {
     assert(m >= 1 && m <= r->positions && m <= reference->positions && reference->rows == r->rows);
+    if (ks_gpu_ruler_prove(r->gpu, err) != 0)
+        return -1;
     for (size_t i = 0; i < m; i++)
         if (targets[i] >= r->rows)
             return ks_fail(err, KS_BAD_INPUT,

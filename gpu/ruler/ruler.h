@@ -62,4 +62,9 @@ struct ks_gpu_ruler {
 /* e^(-i / 16), and 0 at the end. */
 void ks_gpu_ruler_table(float table[KS_GPU_TABLE]);
 
+/* ks_gpu_ruler_self_test, once; begins to make its pipelines, once. Neither where testing says so.
+ */
+int ks_gpu_ruler_prove(struct ks_gpu *gpu, struct ks_error *err);
+int ks_gpu_ruler_rehearse(struct ks_gpu *gpu, struct ks_error *err);
+
 #endif

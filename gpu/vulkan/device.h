@@ -92,14 +92,15 @@ int ks_vk_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkP
 
 /*
  * Compilers take their time, and one thread each: work that is about to come for the first time is
- * gone through once as a rehearsal, in which dispatches are noted and not recorded. Then the
- * pipelines that are missing are made side by side. Every rehearsal is ended, after failures too.
+ * gone through once as a rehearsal, in which dispatches are noted and not recorded. When it ends,
+ * the pipelines that are missing are begun, side by side; whoever needs one waits for it. Every
+ * rehearsal is ended, after failures too.
  */
 void ks_vk_rehearse(struct ks_gpu *gpu);
 bool ks_vk_rehearsing(const struct ks_gpu *gpu);
 int ks_vk_note_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key,
                         struct ks_error *err);
-int ks_vk_end_rehearsal(struct ks_gpu *gpu, struct ks_error *err);
+void ks_vk_end_rehearsal(struct ks_gpu *gpu);
 
 int ks_vk_pipelines_init(struct ks_gpu *gpu, struct ks_error *err);
 void ks_vk_pipelines_finish(struct ks_gpu *gpu);
@@ -155,7 +156,7 @@ int ks_vk_copy_in(struct ks_gpu *gpu, struct ks_vk_slot **slot, struct ks_vk_buf
 /* ------------------------------------------------------------------ the device */
 
 struct ks_vk_pipelines {
-    struct ks_vk_made_pipeline *made; /* (n) */
+    struct ks_vk_made_pipeline **made; /* (n) */
     size_t n;
     struct ks_vk_pipeline_key *noted; /* (n_noted) of a rehearsal */
     size_t n_noted;
@@ -205,7 +206,7 @@ struct ks_gpu {
 
     struct ks_gpu_proof *proved; /* (n_proved) */
     size_t n_proved;
-    bool proved_ruler;
+    bool rehearsed_ruler, proved_ruler;
 };
 
 /* ------------------------------------------------------------------ instances and lists */

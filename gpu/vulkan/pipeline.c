@@ -11,6 +11,13 @@
 struct ks_vk_made_pipeline {
     struct ks_vk_pipeline_key key;
     VkPipeline pipeline;
+
+    /* While it is made elsewhere: */
+    struct ks_gpu *gpu;
+    bool making;
+    pthread_t thread;
+    int failed;
+    struct ks_error err;
 };
 
 static int create_layouts(struct ks_gpu *gpu, struct ks_error *err)
@@ -52,18 +59,30 @@ int ks_vk_pipelines_init(struct ks_gpu *gpu, struct ks_error *err)
     return create_layouts(gpu, err);
 }
 
+static void wait_for(struct ks_vk_made_pipeline *made)
+{
+    if (made->making)
+        pthread_join(made->thread, NULL);
+    made->making = false;
+}
+
 void ks_vk_pipelines_finish(struct ks_gpu *gpu)
 {
     struct ks_vk_pipelines *p = &gpu->pipelines;
-    ks_vk_cache_save(gpu);
     for (size_t i = 0; i < p->n; i++)
-        vkDestroyPipeline(gpu->device, p->made[i].pipeline, NULL);
+        wait_for(p->made[i]);
+    ks_vk_cache_save(gpu);
+    for (size_t i = 0; i < p->n; i++) {
+        vkDestroyPipeline(gpu->device, p->made[i]->pipeline, NULL);
+        free(p->made[i]);
+    }
     free(p->made);
     vkDestroyPipelineLayout(gpu->device, p->layout, NULL);
     vkDestroyDescriptorSetLayout(gpu->device, p->set_layout, NULL);
     vkDestroyPipelineCache(gpu->device, p->cache, NULL);
 }
 
+/* On any thread: a device that is found lost here is noted by who uses its queue. */
 static int create(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkPipeline *out,
                   struct ks_error *err)
 {
@@ -76,7 +95,7 @@ static int create(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkPi
     VkShaderModule module;
     VkResult result = vkCreateShaderModule(gpu->device, &module_info, NULL, &module);
     if (result != VK_SUCCESS)
-        return ks_vk_fail(gpu, result, "vkCreateShaderModule", "a shader", err);
+        return ks_vk_fail(NULL, result, "vkCreateShaderModule", "a shader", err);
     VkSpecializationMapEntry entries[KS_VK_CONSTANTS];
     for (uint32_t i = 0; i < KS_VK_CONSTANTS; i++)
         entries[i] = (VkSpecializationMapEntry){i, i * 4, 4};
@@ -94,42 +113,71 @@ static int create(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkPi
     result = vkCreateComputePipelines(gpu->device, gpu->pipelines.cache, 1, &info, NULL, out);
     vkDestroyShaderModule(gpu->device, module, NULL);
     if (result != VK_SUCCESS)
-        return ks_vk_fail(gpu, result, "vkCreateComputePipelines", "a shader", err);
+        return ks_vk_fail(NULL, result, "vkCreateComputePipelines", "a shader", err);
     return 0;
 }
 
-static const struct ks_vk_made_pipeline *find(const struct ks_vk_pipelines *p,
-                                              const struct ks_vk_pipeline_key *key)
+static struct ks_vk_made_pipeline *find(const struct ks_vk_pipelines *p,
+                                        const struct ks_vk_pipeline_key *key)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (memcmp(&p->made[i].key, key, sizeof *key) == 0)
-            return &p->made[i];
+        if (memcmp(&p->made[i]->key, key, sizeof *key) == 0)
+            return p->made[i];
     return NULL;
 }
 
-/* Room for n more. */
-static int reserve(struct ks_vk_pipelines *p, size_t n, struct ks_error *err)
+/* One more, not made yet. */
+static struct ks_vk_made_pipeline *append(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key,
+                                          struct ks_error *err)
 {
-    struct ks_vk_made_pipeline *made = realloc(p->made, (p->n + n) * sizeof *made);
-    if (!made)
-        return ks_fail_memory(err, (p->n + n) * sizeof *made, "GPU pipelines");
-    p->made = made;
-    return 0;
+    struct ks_vk_pipelines *p = &gpu->pipelines;
+    struct ks_vk_made_pipeline **grown = realloc(p->made, (p->n + 1) * sizeof(void *));
+    if (grown)
+        p->made = grown;
+    struct ks_vk_made_pipeline *made = grown ? calloc(1, sizeof *made) : NULL;
+    if (!made) {
+        ks_fail_memory(err, sizeof *made, "a GPU pipeline");
+        return NULL;
+    }
+    made->gpu = gpu;
+    made->key = *key;
+    return p->made[p->n++] = made;
+}
+
+static void take_out(struct ks_vk_pipelines *p, struct ks_vk_made_pipeline *made)
+{
+    size_t i = 0;
+    while (p->made[i] != made)
+        i++;
+    p->made[i] = p->made[--p->n];
+    free(made);
+}
+
+static void *make(void *arg)
+{
+    struct ks_vk_made_pipeline *made = arg;
+    made->failed = create(made->gpu, &made->key, &made->pipeline, &made->err);
+    return NULL;
 }
 
 int ks_vk_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key, VkPipeline *out,
                    struct ks_error *err)
 {
-    struct ks_vk_pipelines *p = &gpu->pipelines;
-    const struct ks_vk_made_pipeline *found = find(p, key);
-    if (!found) {
-        struct ks_vk_made_pipeline made = {.key = *key};
-        if (reserve(p, 1, err) != 0 || create(gpu, key, &made.pipeline, err) != 0)
+    struct ks_vk_made_pipeline *made = find(&gpu->pipelines, key);
+    if (made) {
+        wait_for(made);
+    } else {
+        made = append(gpu, key, err);
+        if (!made)
             return -1;
-        p->made[p->n++] = made;
-        found = &p->made[p->n - 1];
+        make(made);
     }
-    *out = found->pipeline;
+    if (made->failed) {
+        *err = made->err;
+        take_out(&gpu->pipelines, made);
+        return -1;
+    }
+    *out = made->pipeline;
     return 0;
 }
 
@@ -162,65 +210,25 @@ int ks_vk_note_pipeline(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key
     return 0;
 }
 
-/* A pipeline on its way. */
-struct making {
-    struct ks_gpu *gpu;
-    struct ks_vk_made_pipeline made;
-    pthread_t thread;
-    bool threaded;
-    int failed;
-    struct ks_error err;
-};
-
-static void *make(void *arg)
+/* What can't be begun now is made when it is needed. */
+static void begin(struct ks_gpu *gpu, const struct ks_vk_pipeline_key *key)
 {
-    struct making *m = arg;
-    m->failed = create(m->gpu, &m->made.key, &m->made.pipeline, &m->err);
-    return NULL;
+    struct ks_error ignored;
+    struct ks_vk_made_pipeline *made = append(gpu, key, &ignored);
+    if (!made)
+        return;
+    made->making = pthread_create(&made->thread, NULL, make, made) == 0;
+    if (!made->making)
+        take_out(&gpu->pipelines, made);
 }
 
-/* The noted ones, all at once: each but the last on a thread of its own, if there are any to be
- * had. */
-static int make_noted(struct ks_gpu *gpu, struct making *makings, struct ks_error *err)
+void ks_vk_end_rehearsal(struct ks_gpu *gpu)
 {
     struct ks_vk_pipelines *p = &gpu->pipelines;
-    size_t n = p->n_noted;
-    int failed = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct making *m = &makings[i];
-        *m = (struct making){.gpu = gpu, .made = {.key = p->noted[i]}};
-        m->threaded = i + 1 < n && pthread_create(&m->thread, NULL, make, m) == 0;
-        if (!m->threaded)
-            make(m);
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct making *m = &makings[i];
-        if (m->threaded)
-            pthread_join(m->thread, NULL);
-        if (m->failed && !failed)
-            *err = m->err;
-        failed = failed ? failed : m->failed;
-        if (!m->failed)
-            p->made[p->n++] = m->made;
-    }
-    return failed;
-}
-
-int ks_vk_end_rehearsal(struct ks_gpu *gpu, struct ks_error *err)
-{
-    struct ks_vk_pipelines *p = &gpu->pipelines;
-    int failed = 0;
-    if (p->n_noted > 0) {
-        struct making *makings = malloc(p->n_noted * sizeof *makings);
-        failed = makings ? reserve(p, p->n_noted, err)
-                         : ks_fail_memory(err, p->n_noted * sizeof *makings, "GPU pipelines");
-        if (!failed)
-            failed = make_noted(gpu, makings, err);
-        free(makings);
-    }
+    for (size_t i = 0; i < p->n_noted; i++)
+        begin(gpu, &p->noted[i]);
     free(p->noted);
     p->noted = NULL;
     p->n_noted = 0;
     p->rehearsing = false;
-    return failed;
 }
