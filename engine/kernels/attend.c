@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
+#include "engine/kernels/lanes.h"
 #include "engine/kernels/ops.h"
 
 #define BLOCK_ROWS 56 /* queries in a task */
@@ -105,6 +106,15 @@ static void copy_values(const struct attend *t, size_t s, size_t at, size_t n)
         }
 }
 
+/* n keys, at most a panel's. */
+static void pack_keys(const struct attend *t, const float *k, size_t n, float *panel)
+{
+    const struct ks_attention *a = t->a;
+    for (size_t r = 0; r < t->ops->panel; r += KS_LANES)
+        t->ops->transpose(n > r ? k + r * a->ldk : k, a->ldk, n > r ? least(KS_LANES, n - r) : 0,
+                          a->head_dim, panel + r);
+}
+
 /* A panel's worth of one sequence's keys and values. */
 static void pack(void *ctx, size_t i, int worker)
 {
@@ -116,8 +126,7 @@ static void pack(void *ctx, size_t i, int worker)
     size_t n = least(t->ops->panel, length_of(a, s) - at);
     const float *k = a->k + (a->starts[s] + at) * a->ldk;
     for (size_t h = 0; h < a->kv_heads; h++)
-        t->ops->transpose(k + h * a->head_dim, a->ldk, n, a->head_dim,
-                          keys_of(t, s, h) + at * a->head_dim);
+        pack_keys(t, k + h * a->head_dim, n, keys_of(t, s, h) + at * a->head_dim);
     copy_values(t, s, at, n);
 }
 

@@ -20,7 +20,7 @@ static int create_scratch(struct ks_cpu *cpu, int threads, struct ks_error *err)
     for (int i = 0; i < threads; i++) {
         struct ks_scratch *s = &cpu->workers[i];
         s->panel = ks_alloc_aligned(panel * KS_BLOCK_K, sizeof *s->panel);
-        s->rows = ks_alloc_aligned(panel * KS_DECODE_K, sizeof *s->rows);
+        s->rows = ks_alloc_aligned(KS_LANES * KS_DECODE_LD, sizeof *s->rows);
         if (!s->panel || !s->rows)
             return ks_fail_memory(err, panel * KS_BLOCK_K * sizeof *s->panel,
                                   "a worker's decoded weights; ask for fewer --threads");

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "engine/kernels/lanes.h"
 #include "engine/kernels/ops.h"
 
 #define LEAST_CHUNK      56 /* tokens; decoding a panel costs as much as a dozen of them */
@@ -48,6 +49,16 @@ static size_t offset_of(enum ks_type type, size_t k)
     return k / info->block_elems * info->block_bytes;
 }
 
+/* Few enough rows at a time for all that is decoded to stay in the first-level cache. */
+static void fill_lanes(const struct matmul *t, struct ks_scratch *s, const uint8_t *src,
+                       size_t n_rows, size_t n_k, float *panel)
+{
+    const struct ks_ops *ops = t->cpu->ops;
+    for (size_t r = 0; r < n_rows; r++)
+        ops->decode(t->w->type, src + r * t->row_bytes, s->rows + r * KS_DECODE_LD, n_k);
+    ops->transpose(s->rows, KS_DECODE_LD, n_rows, n_k, panel);
+}
+
 /* s->panel(n_k, PANEL) = rows [row, row + n_rows) and columns [k, k + n_k) of W, transposed. */
 static void fill_panel(const struct matmul *t, struct ks_scratch *s, size_t row, size_t n_rows,
                        size_t k, size_t n_k)
@@ -56,10 +67,32 @@ static void fill_panel(const struct matmul *t, struct ks_scratch *s, size_t row,
     for (size_t at = 0; at < n_k; at += KS_DECODE_K) {
         size_t len = least(KS_DECODE_K, n_k - at);
         const uint8_t *src = t->w->data + row * t->row_bytes + offset_of(t->w->type, k + at);
-        for (size_t r = 0; r < n_rows; r++)
-            ops->decode(t->w->type, src + r * t->row_bytes, s->rows + r * KS_DECODE_K, len);
-        ops->transpose(s->rows, KS_DECODE_K, n_rows, len, s->panel + at * ops->panel);
+        for (size_t r = 0; r < ops->panel; r += KS_LANES) {
+            size_t here = n_rows > r ? least(KS_LANES, n_rows - r) : 0;
+            fill_lanes(t, s, here ? src + r * t->row_bytes : src, here, len,
+                       s->panel + at * ops->panel + r);
+        }
     }
+}
+
+/* What the worker's next task decodes first, if the others are as quick as it. */
+static struct ks_ahead look_ahead(const struct matmul *t, size_t row, size_t k, size_t n_k)
+{
+    size_t panel = t->cpu->ops->panel;
+    struct ks_ahead ahead = {.stride = t->row_bytes};
+    if (k + n_k < t->w->cols) {
+        k += n_k;
+    } else {
+        k = 0;
+        row += panel * (size_t)ks_pool_threads(t->cpu->pool);
+    }
+    if (row >= t->w->rows)
+        return ahead;
+    size_t end = least(t->w->cols, k + KS_BLOCK_K);
+    ahead.at = t->w->data + row * t->row_bytes + offset_of(t->w->type, k);
+    ahead.rows = least(panel, t->w->rows - row);
+    ahead.bytes = offset_of(t->w->type, end) - offset_of(t->w->type, k);
+    return ahead;
 }
 
 static size_t tasks_of(const struct matmul *t, size_t matrix)
@@ -100,6 +133,7 @@ static void run_task(void *ctx, size_t i, int worker)
             .y = t->y + at.token * t->ldy + at.row % t->rows,
             .ldy = t->ldy,
             .resume = k > 0,
+            .ahead = look_ahead(t, at.row, k, n_k),
         });
     }
 }

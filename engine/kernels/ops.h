@@ -23,6 +23,11 @@ struct ks_product {
     size_t ldx, ldy;
     size_t m, n, k;
     bool resume, stairs;
+    /* What is read next: rows of so many bytes, fetched while this is computed; 0 rows: nothing. */
+    struct ks_ahead {
+        const uint8_t *at;
+        size_t rows, bytes, stride;
+    } ahead;
 };
 
 /* One position of the delta rule on `columns` of a state's columns; see recur.h. */
@@ -41,8 +46,8 @@ struct ks_ops {
 
     /* As ks_decode_row. */
     void (*decode)(enum ks_type type, const void *src, float *dst, size_t n);
-    /* panel(k, PANEL) = rows(n_rows, k) transposed; the columns from n_rows on are 0. panel is
-     * 64-byte aligned. */
+    /* KS_LANES columns of a panel(k, PANEL): rows(n_rows, k) transposed, 0 from n_rows on. panel
+     * points to the first of them, 64-byte aligned. */
     void (*transpose)(const float *rows, size_t ld, size_t n_rows, size_t k, float *panel);
     void (*product)(const struct ks_product *p);
 
@@ -80,11 +85,12 @@ extern const struct ks_ops ks_scalar_ops, ks_avx2_ops, ks_avx512_ops;
 /* One worker's memory, 64-byte aligned. */
 struct ks_scratch {
     float *panel; /* (KS_BLOCK_K, panel) decoded weights, k-major */
-    float *rows;  /* (panel, KS_DECODE_K) decoded weights before they are transposed */
+    float *rows;  /* (KS_LANES, KS_DECODE_LD) decoded weights before they are transposed */
 };
 
-#define KS_BLOCK_K  2048 /* a panel of that depth leaves room in a second-level cache */
-#define KS_DECODE_K 256  /* a whole number of every type's blocks */
+#define KS_BLOCK_K   2048 /* a panel of that depth leaves room in a second-level cache */
+#define KS_DECODE_K  256  /* a whole number of every type's blocks */
+#define KS_DECODE_LD (KS_DECODE_K + 16) /* rows apart, lest they fall on the same cache sets */
 
 /* Memory that grows to the largest use and is kept. */
 struct ks_growing {

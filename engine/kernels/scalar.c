@@ -15,7 +15,7 @@
 static void transpose(const float *rows, size_t ld, size_t n_rows, size_t k, float *panel)
 {
     for (size_t i = 0; i < k; i++)
-        for (size_t r = 0; r < PANEL; r++)
+        for (size_t r = 0; r < KS_LANES; r++)
             panel[i * PANEL + r] = r < n_rows ? rows[r * ld + i] : 0.0f;
 }
 

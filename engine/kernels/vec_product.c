@@ -102,12 +102,22 @@ FOR_EACH_SIZE(DEFINE_SIZE)
 
 #define ENTRY(m) {narrow_##m, wide_##m},
 
+/* Rows [from, to) come into the second-level cache: the first is full of the panel. */
+static void fetch(const struct ks_ahead *ahead, size_t from, size_t to)
+{
+    for (size_t r = from; r < to; r++)
+        for (size_t i = 0; i < ahead->bytes; i += 64)
+            _mm_prefetch((const char *)ahead->at + r * ahead->stride + i, _MM_HINT_T1);
+}
+
 void KS_PATH(product)(const struct ks_product *p)
 {
     static void (*const sizes[][2])(const struct ks_product *) = {FOR_EACH_SIZE(ENTRY)};
     struct ks_product part = *p;
-    for (size_t blocks = (p->m + TOKENS - 1) / TOKENS, left = p->m; left > 0; blocks--) {
-        size_t m = (left + blocks - 1) / blocks;
+    size_t all = (p->m + TOKENS - 1) / TOKENS;
+    for (size_t blocks = all, left = p->m; left > 0; blocks--) {
+        size_t m = (left + blocks - 1) / blocks, done = all - blocks;
+        fetch(&p->ahead, p->ahead.rows * done / all, p->ahead.rows * (done + 1) / all);
         sizes[m - 1][p->n > KS_VF](&part);
         part.x += m * p->ldx;
         part.y += m * p->ldy;

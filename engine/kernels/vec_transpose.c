@@ -94,7 +94,7 @@ static void part(const float *rows, size_t ld, size_t n_rows, size_t k, float *p
 
 void KS_PATH(transpose)(const float *rows, size_t ld, size_t n_rows, size_t k, float *panel)
 {
-    for (size_t r = 0; r < KS_PANEL; r += KS_VF) {
+    for (size_t r = 0; r < KS_LANES; r += KS_VF) {
         size_t here = n_rows <= r ? 0 : n_rows - r < KS_VF ? n_rows - r : KS_VF;
         for (size_t i = 0; i < k; i += KS_VF) {
             const float *from = rows + (here ? r * ld : 0) + i;
