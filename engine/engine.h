@@ -328,6 +328,7 @@ struct ks_facts {
     double peak_flops; /* operations a second of multiply-adds on registers alone, all threads; 0
                           where a device does the heads, which has other limits */
     double head_gain;  /* the device's speed at the head over the CPU's; NaN: not measured */
+    uint64_t quantized_bytes; /* of the tensors that arms were quantized to, each once */
     size_t documents, tokens, n, windows;
     size_t to_compute; /* token rows that all windows evaluate; a snapshot's `tokens` goes to it */
     const struct ks_arm_facts *arms;
@@ -481,9 +482,15 @@ struct ks_bench_row {
     double limit;           /* in the same unit, NaN if none */
     const char *limit_name; /* "FMA peak", "copy" */
 };
-/* Measures and calls row for each line; `only` is a group's name or NULL for
- * all; device: which GPU its group takes, NULL for the best. */
-int ks_bench(const char *only, const char *device, int threads,
+struct ks_bench_wishes {
+    const char *only;           /* a group's name; NULL: all */
+    const char *device;         /* which GPU its group takes; NULL: the best */
+    const char *model, *corpus; /* a GGUF and a text, for the tokenizer and the pipeline; NULL: what
+                                   needs one is left out */
+    int threads;                /* 0: what is allowed */
+};
+/* Measures, and calls row for each line. */
+int ks_bench(const struct ks_bench_wishes *wishes,
              void (*row)(void *ctx, const struct ks_bench_row *row), void *ctx,
              struct ks_error *err);
 

@@ -1,9 +1,9 @@
 /*
- * The clock, the limits that everything else is held against, and the groups in order.
+ * The clock, the data, and the groups in order.
  */
 #include "engine/bench/bench.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,60 +42,13 @@ void ks_bench_line(const struct bench *b, const char *group, const char *name, d
     b->row(b->ctx, &(struct ks_bench_row){group, name, value, unit, limit, limit_name});
 }
 
-#define COPY_BYTES ((size_t)64 << 20)
-#define COPY_PIECE ((size_t)1 << 20)
-
-struct copy {
-    struct ks_cpu *cpu;
-    char *from, *to;
-};
-
-static void copy_piece(void *ctx, size_t i, int worker)
-{
-    (void)worker;
-    struct copy *c = ctx;
-    memcpy(c->to + i * COPY_PIECE, c->from + i * COPY_PIECE, COPY_PIECE);
-}
-
-static void copy(void *ctx)
-{
-    struct copy *c = ctx;
-    ks_pool_for(ks_cpu_pool(c->cpu), COPY_BYTES / COPY_PIECE, copy_piece, c);
-}
-
-static int measure_limits(struct bench *b, struct ks_error *err)
-{
-    b->peak_one = ks_cpu_peak(b->cpu, 1);
-    b->peak = ks_cpu_peak(b->cpu, b->threads);
-    struct copy c = {b->cpu, ks_alloc_aligned(COPY_BYTES, 1), ks_alloc_aligned(COPY_BYTES, 1)};
-    int failed = 0;
-    if (c.from && c.to)
-        b->copy = (double)COPY_BYTES / ks_bench_seconds(copy, &c);
-    else
-        failed = ks_fail_memory(err, 2 * COPY_BYTES, "the benchmark's copy");
-    free(c.from);
-    free(c.to);
-    return failed;
-}
-
-static int limits(struct bench *b, struct ks_error *err)
-{
-    (void)err;
-    ks_bench_line(b, "limits", "FMA peak, 1 thread", b->peak_one / 1e9, "GFLOP/s", NAN, NULL);
-    ks_bench_line(b, "limits", "FMA peak, all threads", b->peak / 1e9, "GFLOP/s",
-                  b->peak_one * b->threads / 1e9, "threads x 1 thread");
-    ks_bench_line(b, "limits", "copy, 64 MiB", b->copy / 1e6, "MB/s", NAN, NULL);
-    return 0;
-}
-
 static const struct {
     const char *name;
     int (*run)(struct bench *b, struct ks_error *err);
 } groups[] = {
-    {"limits", limits},          {"types", ks_bench_types},
-    {"matmul", ks_bench_matmul}, {"attention", ks_bench_attention},
-    {"rows", ks_bench_rows},     {"ruler", ks_bench_ruler},
-    {"gpu", ks_bench_gpu},
+    {"limits", ks_bench_limits},       {"types", ks_bench_types},       {"matmul", ks_bench_matmul},
+    {"attention", ks_bench_attention}, {"rows", ks_bench_rows},         {"ruler", ks_bench_ruler},
+    {"tokenizer", ks_bench_tokenizer}, {"pipeline", ks_bench_pipeline}, {"gpu", ks_bench_gpu},
 };
 
 #define N_GROUPS (sizeof groups / sizeof groups[0])
@@ -105,30 +58,34 @@ static int check_group(const char *only, struct ks_error *err)
     for (size_t i = 0; i < N_GROUPS; i++)
         if (!only || strcmp(groups[i].name, only) == 0)
             return 0;
-    return ks_fail(err, KS_BAD_INPUT,
-                   "no benchmark group \"%s\"; there are limits, matmul, attention, rows, ruler "
-                   "and gpu",
-                   only);
+    char known[256];
+    size_t at = 0;
+    for (size_t i = 0; i < N_GROUPS && at < sizeof known; i++)
+        at +=
+            (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", groups[i].name);
+    return ks_fail(err, KS_BAD_INPUT, "no benchmark group \"%s\"; there are %s", only, known);
 }
 
-int ks_bench(const char *only, const char *device, int threads,
+int ks_bench(const struct ks_bench_wishes *w,
              void (*row)(void *ctx, const struct ks_bench_row *row), void *ctx,
              struct ks_error *err)
 {
     enum ks_isa isa;
-    if (check_group(only, err) || ks_isa_choose(&isa, err))
+    if (check_group(w->only, err) || ks_isa_choose(&isa, err))
         return -1;
-    struct bench b = {.threads = threads > 0 ? threads : ks_threads_allowed(),
-                      .only = only,
-                      .device = device,
+    struct bench b = {.threads = w->threads > 0 ? w->threads : ks_threads_allowed(),
+                      .only = w->only,
+                      .device = w->device,
+                      .model = w->model,
+                      .corpus = w->corpus,
                       .row = row,
                       .ctx = ctx};
     b.cpu = ks_cpu_create(b.threads, isa, err);
     if (!b.cpu)
         return -1;
-    int failed = measure_limits(&b, err);
+    int failed = ks_bench_measure_limits(&b, err);
     for (size_t i = 0; i < N_GROUPS && !failed; i++)
-        if (!only || strcmp(groups[i].name, only) == 0)
+        if (!w->only || strcmp(groups[i].name, w->only) == 0)
             failed = groups[i].run(&b, err);
     ks_cpu_destroy(b.cpu);
     return failed;

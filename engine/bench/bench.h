@@ -11,9 +11,10 @@
 struct bench {
     struct ks_cpu *cpu;
     int threads;
-    const char *only, *device; /* as asked, or NULL */
-    double peak_one, peak;     /* FLOP/s of register-only FMAs, on one thread and on all */
-    double copy;               /* bytes/s of a large copy on all threads */
+    const char *only, *device;  /* as asked, or NULL */
+    const char *model, *corpus; /* the same */
+    double peak_one, peak;      /* FLOP/s of register-only FMAs, on one thread and on all */
+    double copy, read;          /* bytes/s of more than caches hold, on all threads */
     void (*row)(void *ctx, const struct ks_bench_row *row);
     void *ctx;
 };
@@ -31,11 +32,17 @@ void ks_bench_line(const struct bench *b, const char *group, const char *name, d
 int ks_bench_encode(enum ks_type type, const float *src, size_t rows, size_t cols, uint8_t *dst,
                     struct ks_error *err);
 
+/* Fills what else is held against: peaks and memory. */
+int ks_bench_measure_limits(struct bench *b, struct ks_error *err);
+
+int ks_bench_limits(struct bench *b, struct ks_error *err);
 int ks_bench_types(struct bench *b, struct ks_error *err);
 int ks_bench_matmul(struct bench *b, struct ks_error *err);
 int ks_bench_attention(struct bench *b, struct ks_error *err);
 int ks_bench_rows(struct bench *b, struct ks_error *err);
 int ks_bench_ruler(struct bench *b, struct ks_error *err);
+int ks_bench_tokenizer(struct bench *b, struct ks_error *err);
+int ks_bench_pipeline(struct bench *b, struct ks_error *err);
 int ks_bench_gpu(struct bench *b, struct ks_error *err);
 
 #endif

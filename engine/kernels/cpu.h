@@ -42,11 +42,9 @@ void ks_cpu_destroy(struct ks_cpu *cpu); /* accepts NULL */
 struct ks_pool *ks_cpu_pool(struct ks_cpu *cpu);
 enum ks_isa ks_cpu_isa(const struct ks_cpu *cpu);
 
-/* For measuring the peak: rounds of fused multiply-adds on registers alone, on each of the first
- * `threads` workers; returns how many floating-point operations that was. */
-double ks_cpu_spin(struct ks_cpu *cpu, int threads, size_t rounds);
-/* What that comes to a second at best, of several short trials: other processes want the cores too.
- * Takes some milliseconds. */
+/* Operations a second of fused multiply-adds on registers alone, of so many threads at once, at the
+ * best of some milliseconds. What counts is the time that a thread really ran, as other processes
+ * may want the cores too. */
 double ks_cpu_peak(struct ks_cpu *cpu, int threads);
 
 /* y(n, w.rows) = x(n, w.cols) * W^T, W decoded tile by tile in cache, never whole. Rows of x and y

@@ -39,11 +39,17 @@ int cli_bench(const struct cli_command *self, int argc, char **argv)
 {
     bool json = false;
     size_t threads = 0;
-    const char *device = NULL;
+    char model[4096], corpus[4096];
+    struct ks_bench_wishes w = {.model = model, .corpus = corpus};
+    snprintf(model, sizeof model, "%s/models/scope-6m.f16.gguf", cli_data_folder());
+    snprintf(corpus, sizeof corpus, "%s/corpora/stories.jsonl", cli_data_folder());
     const struct cli_option options[] = {
         {"json", 0, NULL, "one JSON array", CLI_FLAG, &json},
         {"device", 0, "DEVICE", "the GPU of the gpu group, by index, UUID or a part of its name",
-         CLI_STRING, &device},
+         CLI_STRING, &w.device},
+        {"model", 0, "GGUF", "of the tokenizer and pipeline groups (the embedded one)", CLI_STRING,
+         &w.model},
+        {"corpus", 0, "FILE", "the text of the same (.txt or .jsonl)", CLI_STRING, &w.corpus},
         {"threads", 0, "N", "worker threads (all that are allowed)", CLI_THREADS, &threads},
         {0},
     };
@@ -54,8 +60,9 @@ int cli_bench(const struct cli_command *self, int argc, char **argv)
     if (status < 0) {
         struct printing p = {.rows = json ? json_array() : NULL};
         struct ks_error err;
-        const char *only = operands.n ? operands.items[0] : NULL;
-        if (ks_bench(only, device, (int)threads, print_row, &p, &err))
+        w.only = operands.n ? operands.items[0] : NULL;
+        w.threads = (int)threads;
+        if (ks_bench(&w, print_row, &p, &err))
             status = cli_fail(&err);
         else if (json)
             json_dumpf(p.rows, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));

@@ -128,6 +128,7 @@ static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *
         .head_gain = run->head.gain,
         .head_note = ks_arena_strdup(a, run->head.note),
         .windows = run->n_windows,
+        .quantized_bytes = ks_store_tally(run->store).bytes,
     };
     if (!f->name || !f->reference_file || !f->reference_name || !f->reference_hash ||
         !f->tokenizer_hash || !f->architecture || !f->backend_head || !f->head_note)

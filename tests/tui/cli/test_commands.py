@@ -96,6 +96,21 @@ def case_doctor_says_what_would_be_used():
     assert "would be used" in run("doctor").stdout
 
 
+def case_bench_lines_have_their_limits():
+    lines = json.loads(run("bench", "limits", "--json").stdout)
+    lines += json.loads(run("bench", "tokenizer", "--json").stdout)
+    assert {line["group"] for line in lines} == {"limits", "tokenizer"}
+    assert all(line["value"] > 0 and line["unit"] for line in lines)
+    done = run("bench", "tokenizer", "--model", "nowhere.gguf")
+    assert done.returncode == 2 and "nowhere.gguf" in done.stderr, done.stderr
+
+
+def case_the_widest_vocabulary_fits_beside_its_weights():
+    lines = json.loads(run("bench", "pipeline", "--json").stdout)
+    memory = [line["value"] for line in lines if "memory" in line["name"]]
+    assert len(memory) == 2 and all(0 < mb < 600 for mb in memory), lines
+
+
 def case_without_lua_means_the_same():
     code = os.path.join(SCENARIOS, "corpora/code.jsonl")
     words = run_json("run", MODEL, "--arm", "q4_k_m", "--corpus", code, "--max-documents", 2)
