@@ -22,7 +22,10 @@
  *
  * Numbers: within a path each output is one chain of additions in an order that depends on cols
  * alone, so its bits are the same for any m, any place among the m and any sharding. Two paths
- * agree by tolerance: |error| <= 1e-5 * sum |x w|, typically under 1e-6 of it.
+ * agree by tolerance: |error| <= 1e-5 * sum |x w|, typically under 1e-6 of it. By KS_GPU_MATRIX, in
+ * layouts with minima, of sum |x| (|d q| + |m|), since it multiplies these apart; elements of x below
+ * 2^-16 of the largest of their row may be off by 2^-39 of that, subnormal ones count as 0, and a row
+ * that is not finite makes NaN of all its outputs.
  */
 #ifndef KS_GPU_GPU_H
 #define KS_GPU_GPU_H
@@ -64,6 +67,7 @@ struct ks_gpu_info {
     bool subgroup_shuffle, timeline, round_to_even;
     bool storage_16bit, storage_8bit, f16, int8, int64;
     bool cooperative_matrix_khr, cooperative_matrix_nv, memory_budget;
+    bool matrix_cores; /* has what KS_GPU_MATRIX needs */
 };
 
 /* *devices (n), the caller's to free(), in the loader's order. No loader, no driver and no device
@@ -157,7 +161,8 @@ size_t ks_gpu_weight_shards(const struct ks_gpu_weight *w);
 enum ks_gpu_path {
     KS_GPU_FEW,    /* reads the packed weight once for every 1 to 4 positions */
     KS_GPU_MANY,   /* decodes the weight to f32 in pieces, then works in tiles of 64 x 128 */
-    KS_GPU_MATRIX, /* stored integers by cooperative matrices of f16; not on every device */
+    KS_GPU_MATRIX, /* stored integers by cooperative matrices of f16, x in two halves; not on every
+                      device, and not for F32, F16 and BF16 */
     KS_GPU_PATHS,
 };
 /* "few rows", "many rows", "matrix cores" */

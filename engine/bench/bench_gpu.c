@@ -138,9 +138,10 @@ static void tell(const struct bench_gpu *d, const struct ks_matrix *w, const str
 }
 
 static int bench_product(struct bench_gpu *d, const struct ks_matrix *w,
-                         struct ks_gpu_weight *weight, size_t m, struct ks_error *err)
+                         struct ks_gpu_weight *weight, enum ks_gpu_path path, size_t m,
+                         struct ks_error *err)
 {
-    struct product p = {.weight = weight, .path = m <= 8 ? KS_GPU_FEW : KS_GPU_MANY, .m = m};
+    struct product p = {.weight = weight, .path = path, .m = m};
     double seconds;
     float *x = ks_bench_floats(m * w->cols, err);
     p.x = x;
@@ -156,6 +157,20 @@ static int bench_product(struct bench_gpu *d, const struct ks_matrix *w,
     return failed ? -1 : 0;
 }
 
+/* By the paths that are made for so many positions. */
+static int bench_paths(struct bench_gpu *d, const struct ks_matrix *w, struct ks_gpu_weight *weight,
+                       size_t m, struct ks_error *err)
+{
+    struct ks_error without = {0};
+    if (m <= 8)
+        return bench_product(d, w, weight, KS_GPU_FEW, m, err);
+    if (bench_product(d, w, weight, KS_GPU_MANY, m, err))
+        return -1;
+    if (ks_head_check_path(d->gpu, w, KS_GPU_MATRIX, "benchmark", &without))
+        return 0;
+    return bench_product(d, w, weight, KS_GPU_MATRIX, m, err);
+}
+
 static int bench_weight(struct bench_gpu *d, enum ks_type type, size_t rows, size_t cols,
                         struct ks_error *err)
 {
@@ -168,7 +183,7 @@ static int bench_weight(struct bench_gpu *d, enum ks_type type, size_t rows, siz
     struct ks_gpu_weight *weight = ks_head_upload(d->gpu, &w, rows * row_bytes, "benchmark", err);
     int failed = weight == NULL;
     for (size_t i = 0; i < sizeof positions / sizeof *positions && !failed; i++)
-        failed = bench_product(d, &w, weight, positions[i], err);
+        failed = bench_paths(d, &w, weight, positions[i], err);
     if (!failed && type == KS_Q8_0)
         failed = ks_bench_gpu_window(d, &w, weight, err);
     ks_gpu_weight_destroy(weight);

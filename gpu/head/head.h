@@ -49,6 +49,14 @@ struct ks_gpu_tile {
     bool has_maxima;
 };
 
+/* How the path of matrices takes a layout: elements of a row that share a scale, 0 where it holds
+ * no integers to multiply; whether they share a minimum too. */
+struct ks_gpu_grains {
+    uint32_t block;
+    bool minima;
+};
+struct ks_gpu_grains ks_gpu_grains(enum ks_gpu_layout layout);
+
 static inline uint64_t ks_gpu_round_up(uint64_t n, uint64_t to)
 {
     return (n + to - 1) / to * to;

@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "gpu/gpu.h"
+#include "gpu/head/head.h"
 
 static const struct ks_gpu_layout_info layouts[KS_GPU_LAYOUTS] = {
     [KS_GPU_F32] = {"f32", 16, {64}},
@@ -25,6 +25,28 @@ const struct ks_gpu_layout_info *ks_gpu_layout_info(enum ks_gpu_layout layout)
 {
     assert(layout < KS_GPU_LAYOUTS);
     return &layouts[layout];
+}
+
+struct ks_gpu_grains ks_gpu_grains(enum ks_gpu_layout layout)
+{
+    switch (layout) {
+    case KS_GPU_F32:
+    case KS_GPU_F16:
+    case KS_GPU_BF16:
+        return (struct ks_gpu_grains){0, false};
+    case KS_GPU_U4:
+    case KS_GPU_U5:
+    case KS_GPU_K4:
+    case KS_GPU_K5:
+        return (struct ks_gpu_grains){32, true};
+    case KS_GPU_K2:
+        return (struct ks_gpu_grains){16, true};
+    case KS_GPU_K3:
+    case KS_GPU_K6:
+        return (struct ks_gpu_grains){16, false};
+    default:
+        return (struct ks_gpu_grains){32, false};
+    }
 }
 
 const char *ks_gpu_path_name(enum ks_gpu_path path)

@@ -15,8 +15,8 @@ void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shar
 bool ks_gpu_path_available(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
                            enum ks_gpu_path path)
 {
-    (void)gpu, (void)layout, (void)cols;
-    return path != KS_GPU_MATRIX;
+    (void)cols; /* whole blocks suit them all */
+    return path != KS_GPU_MATRIX || ks_gpu_has_matrix(gpu, layout);
 }
 
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
@@ -36,6 +36,11 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
                        ks_gpu_layout_info(w->layout)->name, (unsigned long long)w->cols);
     if (ks_gpu_prove(w->gpu, w->layout, w->cols, path, err) != 0)
         return -1;
+    static int (*const record[KS_GPU_PATHS])(struct ks_gpu_product * p, struct ks_error * err) = {
+        [KS_GPU_FEW] = ks_gpu_few,
+        [KS_GPU_MANY] = ks_gpu_many,
+        [KS_GPU_MATRIX] = ks_gpu_matrix,
+    };
     struct ks_gpu_product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
     uint64_t bytes = m * w->cols * sizeof(float);
     if (ks_vk_buffer_reserve(p.gpu, KS_VK_ON_DEVICE, bytes, "activations", &p.gpu->x, err) != 0 ||
@@ -44,12 +49,12 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
         return -1;
     for (unsigned i = 0; i < times; i++) {
         ks_vk_barrier(p.slot);
-        if ((path == KS_GPU_FEW ? ks_gpu_few : ks_gpu_many)(&p, err) != 0)
+        if (record[path](&p, err) != 0)
             return -1;
     }
     if (ks_vk_submit(p.gpu, p.slot, err) != 0)
         return -1;
     y->ready = p.gpu->submitted;
-    y->has_maxima = path == KS_GPU_MANY;
+    y->has_maxima = path != KS_GPU_FEW;
     return 0;
 }

@@ -31,5 +31,7 @@ void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shar
 /* Record the whole product by a path, which is available. */
 int ks_gpu_few(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err);
+int ks_gpu_matrix(struct ks_gpu_product *p, struct ks_error *err);
+bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/bytes.h"
 #include "gpu/head/head.h"
@@ -13,15 +14,16 @@
 
 #define ROWS      150
 #define POSITIONS 67
+#define LONE      3    /* positions with one element */
 #define ALLOWED   1e-5 /* of sum |x w| */
 
 struct sample {
     enum ks_gpu_layout layout;
     size_t cols;
     uint8_t *parts[KS_GPU_MAX_PARTS];
-    float *w; /* (cols) */
-    float *x; /* (POSITIONS, cols) */
-    float *y; /* (POSITIONS, ROWS) */
+    float *w, *sizes; /* (cols): a row, and what errors of its elements are measured by */
+    float *x;         /* (POSITIONS, cols) */
+    float *y;         /* (POSITIONS, ROWS) */
 };
 
 static void sample_finish(struct sample *s)
@@ -29,8 +31,20 @@ static void sample_finish(struct sample *s)
     for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
         free(s->parts[p]);
     free(s->w);
+    free(s->sizes);
     free(s->x);
     free(s->y);
+}
+
+/* The last positions have one element each: whatever a path loses of it, a half that it is split
+ * into above all, is not averaged away there. */
+static void fill_activations(struct sample *s, uint64_t *seed)
+{
+    for (size_t i = 0; i < POSITIONS * s->cols; i++)
+        s->x[i] = ((float)(ks_random_next(seed) >> 40) - 0x1p23f) * 0x1p-22f;
+    memset(s->x + (POSITIONS - LONE) * s->cols, 0, LONE * s->cols * sizeof *s->x);
+    for (size_t p = POSITIONS - LONE; p < POSITIONS; p++)
+        s->x[p * s->cols + p * 5 % s->cols] = 0x1.555556p0f; /* 2^-12 of it are past a half */
 }
 
 static int sample_init(struct sample *s, enum ks_gpu_layout layout, size_t cols,
@@ -41,9 +55,10 @@ static int sample_init(struct sample *s, enum ks_gpu_layout layout, size_t cols,
     *s = (struct sample){.layout = layout,
                          .cols = cols,
                          .w = calloc(cols, sizeof *s->w),
+                         .sizes = calloc(cols, sizeof *s->sizes),
                          .x = calloc(POSITIONS * cols, sizeof *s->x),
                          .y = calloc((size_t)POSITIONS * ROWS, sizeof *s->y)};
-    bool all = s->w && s->x && s->y;
+    bool all = s->w && s->sizes && s->x && s->y;
     for (int p = 0; p < KS_GPU_MAX_PARTS; p++) {
         s->parts[p] = malloc(blocks * info->part_bytes[p] + 1);
         all = all && s->parts[p];
@@ -53,8 +68,7 @@ static int sample_init(struct sample *s, enum ks_gpu_layout layout, size_t cols,
         return ks_fail_memory(err, POSITIONS * cols * sizeof *s->x, "the GPU's self-test");
     }
     uint64_t seed = 1;
-    for (size_t i = 0; i < POSITIONS * cols; i++)
-        s->x[i] = ((float)(ks_random_next(&seed) >> 40) - 0x1p23f) * 0x1p-22f;
+    fill_activations(s, &seed);
     ks_gpu_sample_fill(layout, blocks, &seed, s->parts);
     return 0;
 }
@@ -62,13 +76,18 @@ static int sample_init(struct sample *s, enum ks_gpu_layout layout, size_t cols,
 static int compare_row(const struct sample *s, struct ks_gpu *gpu, enum ks_gpu_path path, size_t m,
                        uint64_t row, struct ks_error *err)
 {
-    ks_gpu_twin_row(s->layout, (const void *const *)s->parts, s->cols, row, s->w);
+    const void *const *parts = (const void *const *)s->parts;
+    ks_gpu_twin_row(s->layout, parts, s->cols, row, s->w);
+    for (size_t k = 0; k < s->cols; k++)
+        s->sizes[k] = fabsf(s->w[k]);
+    if (path == KS_GPU_MATRIX)
+        ks_gpu_twin_sizes(s->layout, parts, s->cols, row, s->sizes);
     for (size_t p = 0; p < m; p++) {
         double sum = 0, size = 0;
         for (size_t k = 0; k < s->cols; k++) {
-            double product = (double)s->w[k] * (double)s->x[p * s->cols + k];
-            sum += product;
-            size += fabs(product);
+            double x = (double)s->x[p * s->cols + k];
+            sum += (double)s->w[k] * x;
+            size += (double)s->sizes[k] * fabs(x);
         }
         double got = (double)s->y[p * ROWS + row];
         if (!(fabs(got - sum) <= ALLOWED * size))

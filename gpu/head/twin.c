@@ -1,6 +1,9 @@
 #include "gpu/head/twin.h"
 
+#include <math.h>
+
 #include "engine/base/bytes.h"
+#include "gpu/head/head.h"
 
 static float float_of(uint32_t bits)
 {
@@ -9,8 +12,9 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-static float half_to_float(uint32_t bits)
+float ks_gpu_twin_half(uint16_t half)
 {
+    uint32_t bits = half;
     uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
     if (exponent == 0) {
         float magnitude = (float)mantissa * 0x1p-24f;
@@ -23,7 +27,7 @@ static float half_to_float(uint32_t bits)
 
 static float half_at(const uint8_t *bytes)
 {
-    return half_to_float(ks_le16(bytes));
+    return ks_gpu_twin_half(ks_le16(bytes));
 }
 
 static const float levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
@@ -103,14 +107,14 @@ static float scaled(enum ks_gpu_layout layout, const struct place *at, float q[1
     return float_of(e < 2 ? 0x00200000u << e : (e - 1) << 23);
 }
 
-static float with_minimum(const struct place *at, float q[16])
+static float with_minimum(const struct place *at, float q[16], float *minimum)
 {
     unsigned stored[16];
     nibbles(at, stored);
-    float d = half_at(at->part[1]), m = half_at(at->part[1] + 2);
     for (int i = 0; i < 16; i++)
-        q[i] = (float)stored[i] * d + m;
-    return 1;
+        q[i] = (float)stored[i];
+    *minimum = half_at(at->part[1] + 2);
+    return half_at(at->part[1]);
 }
 
 /* ------------------------------------------------------------------ blocks of 256 */
@@ -121,14 +125,13 @@ static unsigned two_bits(const uint8_t *field, unsigned g, unsigned i)
     return bits(field[32 * (g / 8) + 16 * (g % 2) + i], 2 * (g / 2 % 4), 3);
 }
 
-static float k2(const struct place *at, float q[16])
+static float k2(const struct place *at, float q[16], float *minimum)
 {
     const uint8_t *b = at->part[0];
-    float scale = half_at(b + 80) * (float)(b[at->g] & 15);
-    float low = half_at(b + 82) * (float)(b[at->g] >> 4);
     for (unsigned i = 0; i < 16; i++)
-        q[i] = scale * (float)two_bits(b + 16, at->g, i) - low;
-    return 1;
+        q[i] = (float)two_bits(b + 16, at->g, i);
+    *minimum = -(half_at(b + 82) * (float)(b[at->g] >> 4));
+    return half_at(b + 80) * (float)(b[at->g] & 15);
 }
 
 static float k3(const struct place *at, float q[16])
@@ -156,20 +159,20 @@ static void scale_and_low(const uint8_t s[12], unsigned p, unsigned *scale, unsi
     *low = bits(s[p + 4], 4, 15) | bits(s[p], 6, 3) << 4;
 }
 
-static float k45(enum ks_gpu_layout layout, const struct place *at, float q[16])
+static float k45(enum ks_gpu_layout layout, const struct place *at, float q[16], float *minimum)
 {
     bool five = layout == KS_GPU_K5;
     const uint8_t *b = at->part[0], *high = b + 16, *qs = five ? b + 48 : b + 16;
     unsigned p = at->g / 2, upper = 16 * (at->g % 2), s, m;
     scale_and_low(b + 4, p, &s, &m);
-    float scale = half_at(b) * (float)s, low = half_at(b + 2) * (float)m;
     for (unsigned i = 0; i < 16; i++) {
         unsigned v = bits(qs[32 * (p / 2) + upper + i], 4 * (p % 2), 15);
         if (five)
             v |= bits(high[upper + i], p, 1) << 4;
-        q[i] = scale * (float)v - low;
+        q[i] = (float)v;
     }
-    return 1;
+    *minimum = -(half_at(b + 2) * (float)m);
+    return half_at(b) * (float)s;
 }
 
 static float k6(const struct place *at, float q[16])
@@ -196,10 +199,11 @@ static float levels_k(const struct place *at, float q[16])
 
 /* ------------------------------------------------------------------ rows and products */
 
-float ks_gpu_twin_unit(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
-                       uint64_t cols, uint64_t row, uint64_t unit, float q[16])
+float ks_gpu_twin_grains(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
+                         uint64_t cols, uint64_t row, uint64_t unit, float q[16], float *minimum)
 {
     struct place at = find(layout, parts, cols, row, unit);
+    *minimum = 0;
     switch (layout) {
     case KS_GPU_F32:
     case KS_GPU_F16:
@@ -209,14 +213,14 @@ float ks_gpu_twin_unit(enum ks_gpu_layout layout, const void *const parts[KS_GPU
         return eights(&at, q);
     case KS_GPU_U4:
     case KS_GPU_U5:
-        return with_minimum(&at, q);
+        return with_minimum(&at, q, minimum);
     case KS_GPU_K2:
-        return k2(&at, q);
+        return k2(&at, q, minimum);
     case KS_GPU_K3:
         return k3(&at, q);
     case KS_GPU_K4:
     case KS_GPU_K5:
-        return k45(layout, &at, q);
+        return k45(layout, &at, q, minimum);
     case KS_GPU_K6:
         return k6(&at, q);
     case KS_GPU_LEVELS4_K:
@@ -224,6 +228,17 @@ float ks_gpu_twin_unit(enum ks_gpu_layout layout, const void *const parts[KS_GPU
     default:
         return scaled(layout, &at, q);
     }
+}
+
+float ks_gpu_twin_unit(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
+                       uint64_t cols, uint64_t row, uint64_t unit, float q[16])
+{
+    float minimum, scale = ks_gpu_twin_grains(layout, parts, cols, row, unit, q, &minimum);
+    if (!ks_gpu_grains(layout).minima)
+        return scale;
+    for (int i = 0; i < 16; i++)
+        q[i] = scale * q[i] + minimum;
+    return 1;
 }
 
 void ks_gpu_twin_row(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
@@ -234,6 +249,17 @@ void ks_gpu_twin_row(enum ks_gpu_layout layout, const void *const parts[KS_GPU_M
         float scale = ks_gpu_twin_unit(layout, parts, cols, row, u, q);
         for (int i = 0; i < 16; i++)
             out[i] = scale * q[i];
+    }
+}
+
+void ks_gpu_twin_sizes(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
+                       uint64_t cols, uint64_t row, float *out)
+{
+    for (uint64_t u = 0; u < cols / 16; u++, out += 16) {
+        float q[16], minimum;
+        float scale = ks_gpu_twin_grains(layout, parts, cols, row, u, q, &minimum);
+        for (int i = 0; i < 16; i++)
+            out[i] = fabsf(scale * q[i]) + fabsf(minimum);
     }
 }
 

@@ -1,7 +1,8 @@
 // Reading packed weights. LAYOUT_... is set for the build; COLS is the row's length.
 //
 // float load_unit(row, unit, out q): 16 elements of a row from 16 * unit on. The weight is
-// scale * q[i], with the scale returned; layouts with minima return finished weights and 1.
+// scale * q[i], with the scale returned; layouts with minima return finished weights and 1. Where
+// GRAINS is defined these too return scales and stored integers: the weight is scale * q[i] + minimum.
 // gpu/head/twin.c is the definition.
 
 #include "halves.glsl"
@@ -16,6 +17,25 @@ const uint UNITS = COLS / 16u;
 // The same bytes sixteen at a time, where blocks and fields are multiples of that.
 layout(std430, binding = 0) readonly buffer Part0Wide { uvec4 part0_wide[]; };
 #endif
+
+#if defined(GRAINS)
+float minimum = 0.0;
+#endif
+
+float with_minimum(float scale, float low, inout float q[16])
+{
+#if defined(GRAINS)
+    minimum = low;
+    return scale;
+#else
+    [[unroll]] for (uint i = 0u; i < 16u; i++) {
+        precise float product = scale * q[i];
+        precise float sum = product + low;
+        q[i] = sum;
+    }
+    return 1.0;
+#endif
+}
 
 uint half_of_part1(uint i)
 {
@@ -91,12 +111,7 @@ float load_unit(uint row, uint unit, out float q[16])
 float finish(uint block, inout float q[16])
 {
     float d = half_to_float(part1[block] & 0xffffu), m = half_to_float(part1[block] >> 16);
-    [[unroll]] for (uint i = 0u; i < 16u; i++) {
-        precise float product = q[i] * d;
-        precise float sum = product + m;
-        q[i] = sum;
-    }
-    return 1.0;
+    return with_minimum(d, m, q);
 }
 #elif defined(LAYOUT_FP4)
 float finish(uint block, inout float q[16])
@@ -157,12 +172,9 @@ float load_unit(uint row, uint unit, out float q[16])
     uint d = part0[base + D];
     float scale = half_to_float(d & 0xffffu) * float(scales & 15u);
     float low = half_to_float(d >> 16) * float(scales >> 4 & 15u);
-    [[unroll]] for (uint i = 0u; i < 16u; i++) {
-        precise float product = scale * float(part0[lower + i / 4u] >> (8u * (i & 3u) + shift) & 3u);
-        precise float value = product - low;
-        q[i] = value;
-    }
-    return 1.0;
+    [[unroll]] for (uint i = 0u; i < 16u; i++)
+        q[i] = float(part0[lower + i / 4u] >> (8u * (i & 3u) + shift) & 3u);
+    return with_minimum(scale, -low, q);
 }
 
 #elif defined(LAYOUT_K3)
@@ -229,11 +241,9 @@ float load_unit(uint row, uint unit, out float q[16])
 #if defined(LAYOUT_K5)
         v |= (high[i / 4u] >> (8u * (i & 3u) + p) & 1u) << 4;
 #endif
-        precise float product = scale * float(v);
-        precise float value = product - low;
-        q[i] = value;
+        q[i] = float(v);
     }
-    return 1.0;
+    return with_minimum(scale, -low, q);
 }
 
 #elif defined(LAYOUT_K6)

@@ -2,6 +2,7 @@
  * What a physical device is and can do.
  */
 #include "gpu/vulkan/device.h"
+#include "gpu/vulkan/khr.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ static void judge(VkPhysicalDevice physical, struct ks_gpu_info *info)
         snprintf(info->why_not, sizeof info->why_not, "it lacks %s", lacks);
 }
 
-void ks_vk_describe(VkPhysicalDevice physical, struct ks_gpu_info *info)
+void ks_vk_describe(VkInstance instance, VkPhysicalDevice physical, struct ks_gpu_info *info)
 {
     VkPhysicalDeviceProperties p;
     vkGetPhysicalDeviceProperties(physical, &p);
@@ -173,7 +174,10 @@ void ks_vk_describe(VkPhysicalDevice physical, struct ks_gpu_info *info)
     struct extensions e = extensions_of(physical);
     info->memory_budget = has(&e, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     info->cooperative_matrix_nv = has(&e, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
-    info->cooperative_matrix_khr = has(&e, "VK_KHR_cooperative_matrix");
+    info->cooperative_matrix_khr = has(&e, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    info->matrix_cores = info->cooperative_matrix_khr &&
+                         has(&e, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME) &&
+                         ks_vk_has_matrices(instance, physical);
     describe_properties(physical, &e, info);
     describe_features(physical, info);
     describe_memory(physical, info);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu/vulkan/device.h"
+#include "gpu/vulkan/khr.h"
 
 /* Shaders index words with 32 bits; and shards that large cost nothing more. */
 #define MOST_BYTES ((VkDeviceSize)1 << 30)
@@ -90,6 +91,8 @@ static uint32_t compute_family(VkPhysicalDevice physical)
     return 0; /* describe.c has seen one */
 }
 
+static const char *const matrix_extension[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
+
 static int create_device(struct ks_gpu *gpu, struct ks_error *err)
 {
     float priority = 1;
@@ -100,12 +103,18 @@ static int create_device(struct ks_gpu *gpu, struct ks_error *err)
         .queueCount = 1,
         .pQueuePriorities = &priority,
     };
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+        .sType = (VkStructureType)VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+        .cooperativeMatrix = VK_TRUE,
+    };
     VkPhysicalDeviceVulkan12Features vulkan12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = gpu->info.matrix_cores ? &matrices : NULL,
         .timelineSemaphore = VK_TRUE,
         .storageBuffer8BitAccess = gpu->info.storage_8bit,
         .shaderFloat16 = gpu->info.f16,
         .shaderInt8 = gpu->info.int8,
+        .vulkanMemoryModel = gpu->info.matrix_cores,
     };
     VkPhysicalDeviceVulkan11Features vulkan11 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
@@ -122,6 +131,8 @@ static int create_device(struct ks_gpu *gpu, struct ks_error *err)
         .pNext = &features,
         .queueCreateInfoCount = 1,
         .pQueueCreateInfos = &queue,
+        .enabledExtensionCount = gpu->info.matrix_cores,
+        .ppEnabledExtensionNames = matrix_extension,
     };
     VkResult result = vkCreateDevice(gpu->physical, &info, NULL, &gpu->device);
     if (result != VK_SUCCESS)
@@ -168,6 +179,7 @@ static void close_device(struct ks_gpu *gpu)
     ks_vk_buffer_destroy(gpu, &gpu->turned);
     ks_vk_buffer_destroy(gpu, &gpu->scratch[0]);
     ks_vk_buffer_destroy(gpu, &gpu->scratch[1]);
+    ks_vk_buffer_destroy(gpu, &gpu->factors);
     ks_vk_slots_finish(gpu);
     ks_vk_pipelines_finish(gpu);
     vkDestroyDevice(gpu->device, NULL);

@@ -58,6 +58,7 @@ int ks_vk_buffer_read(struct ks_gpu *gpu, const struct ks_vk_buffer *buffer, VkD
 enum ks_vk_shader {
     KS_VK_FEW,    /* of a layout */
     KS_VK_DECODE, /* of a layout */
+    KS_VK_GRAINS, /* of a layout of integers */
     KS_VK_TURN,
     KS_VK_MANY,
     KS_VK_AIM,
@@ -65,6 +66,8 @@ enum ks_vk_shader {
     KS_VK_TOTAL,
     KS_VK_LIMIT,
     KS_VK_MAXIMA,
+    KS_VK_SPLIT,
+    KS_VK_MATRIX, /* where the device has matrix cores */
     KS_VK_SHADERS,
 };
 
@@ -203,6 +206,7 @@ struct ks_gpu {
     /* Working memory of products, grown at need. */
     struct ks_vk_buffer x, turned;
     struct ks_vk_buffer scratch[2]; /* decoded pieces: one is filled while the other is used */
+    struct ks_vk_buffer factors;    /* of rows of x in halves */
 
     struct ks_gpu_proof *proved; /* (n_proved) */
     size_t n_proved;
@@ -218,7 +222,9 @@ void ks_vk_instance_destroy(VkInstance instance, VkDebugUtilsMessengerEXT messen
 /* Of an instance, in the loader's order: *physical and *devices (n), the caller's to free(). */
 int ks_vk_devices(VkInstance instance, VkPhysicalDevice **physical, struct ks_gpu_info **devices,
                   size_t *n, struct ks_error *err);
-void ks_vk_describe(VkPhysicalDevice physical, struct ks_gpu_info *info);
+void ks_vk_describe(VkInstance instance, VkPhysicalDevice physical, struct ks_gpu_info *info);
+/* Of a device that has the extension: whether it has the rest of what KS_GPU_MATRIX needs. */
+bool ks_vk_has_matrices(VkInstance instance, VkPhysicalDevice physical);
 
 /* ------------------------------------------------------------------ results */
 

@@ -137,7 +137,7 @@ int ks_vk_devices(VkInstance instance, VkPhysicalDevice **physical, struct ks_gp
         return ks_fail_memory(err, found * sizeof *infos, "the list of GPUs");
     }
     for (uint32_t i = 0; i < found; i++)
-        ks_vk_describe(handles[i], &infos[i]);
+        ks_vk_describe(instance, handles[i], &infos[i]);
     *physical = handles;
     *devices = infos;
     *n = found;

@@ -102,6 +102,45 @@ static const uint32_t few_levels4_k[] =
 static const uint32_t decode_levels4_k[] =
 #include "gpu/shaders/decode_levels4_k.inc"
     ;
+static const uint32_t grains_i8[] =
+#include "gpu/shaders/grains_i8.inc"
+    ;
+static const uint32_t grains_i4[] =
+#include "gpu/shaders/grains_i4.inc"
+    ;
+static const uint32_t grains_u4[] =
+#include "gpu/shaders/grains_u4.inc"
+    ;
+static const uint32_t grains_i5[] =
+#include "gpu/shaders/grains_i5.inc"
+    ;
+static const uint32_t grains_u5[] =
+#include "gpu/shaders/grains_u5.inc"
+    ;
+static const uint32_t grains_levels4[] =
+#include "gpu/shaders/grains_levels4.inc"
+    ;
+static const uint32_t grains_fp4[] =
+#include "gpu/shaders/grains_fp4.inc"
+    ;
+static const uint32_t grains_k2[] =
+#include "gpu/shaders/grains_k2.inc"
+    ;
+static const uint32_t grains_k3[] =
+#include "gpu/shaders/grains_k3.inc"
+    ;
+static const uint32_t grains_k4[] =
+#include "gpu/shaders/grains_k4.inc"
+    ;
+static const uint32_t grains_k5[] =
+#include "gpu/shaders/grains_k5.inc"
+    ;
+static const uint32_t grains_k6[] =
+#include "gpu/shaders/grains_k6.inc"
+    ;
+static const uint32_t grains_levels4_k[] =
+#include "gpu/shaders/grains_levels4_k.inc"
+    ;
 static const uint32_t turn[] =
 #include "gpu/shaders/turn.inc"
     ;
@@ -124,6 +163,13 @@ static const uint32_t maxima[] =
 #include "gpu/shaders/maxima.inc"
     ;
 
+static const uint32_t split[] =
+#include "gpu/shaders/split.inc"
+    ;
+static const uint32_t matrix[] =
+#include "gpu/shaders/matrix/matrix.inc"
+    ;
+
 #define CODE(words)                                                                                \
     {                                                                                              \
         words, sizeof words                                                                        \
@@ -132,19 +178,24 @@ static const uint32_t maxima[] =
     {                                                                                              \
         CODE(few_##name), CODE(decode_##name)                                                      \
     }
+#define ALL(name)                                                                                  \
+    {                                                                                              \
+        CODE(few_##name), CODE(decode_##name), CODE(grains_##name)                                 \
+    }
 
-static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][2] = {
-    [KS_GPU_F32] = BOTH(f32),         [KS_GPU_F16] = BOTH(f16),
-    [KS_GPU_BF16] = BOTH(bf16),       [KS_GPU_I8] = BOTH(i8),
-    [KS_GPU_I4] = BOTH(i4),           [KS_GPU_U4] = BOTH(u4),
-    [KS_GPU_I5] = BOTH(i5),           [KS_GPU_U5] = BOTH(u5),
-    [KS_GPU_LEVELS4] = BOTH(levels4), [KS_GPU_FP4] = BOTH(fp4),
-    [KS_GPU_K2] = BOTH(k2),           [KS_GPU_K3] = BOTH(k3),
-    [KS_GPU_K4] = BOTH(k4),           [KS_GPU_K5] = BOTH(k5),
-    [KS_GPU_K6] = BOTH(k6),           [KS_GPU_LEVELS4_K] = BOTH(levels4_k),
+static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][KS_VK_TURN] = {
+    [KS_GPU_F32] = BOTH(f32),        [KS_GPU_F16] = BOTH(f16),
+    [KS_GPU_BF16] = BOTH(bf16),      [KS_GPU_I8] = ALL(i8),
+    [KS_GPU_I4] = ALL(i4),           [KS_GPU_U4] = ALL(u4),
+    [KS_GPU_I5] = ALL(i5),           [KS_GPU_U5] = ALL(u5),
+    [KS_GPU_LEVELS4] = ALL(levels4), [KS_GPU_FP4] = ALL(fp4),
+    [KS_GPU_K2] = ALL(k2),           [KS_GPU_K3] = ALL(k3),
+    [KS_GPU_K4] = ALL(k4),           [KS_GPU_K5] = ALL(k5),
+    [KS_GPU_K6] = ALL(k6),           [KS_GPU_LEVELS4_K] = ALL(levels4_k),
 };
 static const struct ks_vk_code alone[] = {
-    CODE(turn), CODE(many), CODE(aim), CODE(compare), CODE(total), CODE(limit), CODE(maxima),
+    CODE(turn),  CODE(many),   CODE(aim),   CODE(compare), CODE(total),
+    CODE(limit), CODE(maxima), CODE(split), CODE(matrix),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)

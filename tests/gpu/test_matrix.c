@@ -1,42 +1,474 @@
 /*
- * The path of cooperative matrices: where it is, and that it is refused where it is not.
+ * The path of cooperative matrices. Its own shader needs a device that has them; what comes before
+ * it, splitting activations and taking weights apart, runs on any, and its twin is arithmetic.
  */
 #include "tests/testing.h"
 
+#include "gpu/head/matrix.h"
 #include "tests/gpu/listening.h"
 #include "tests/gpu/product.h"
 
-static void a_device_without_cooperative_matrices_has_the_other_paths_alone(void **state)
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* Opened in main, which asks it what there is to test. */
+static struct listening opened;
+
+static int use_opened(void **state)
+{
+    *state = &opened;
+    return opened.gpu ? 0 : -1;
+}
+
+static int close_once(void **state)
+{
+    close_listening(*state);
+    return 0;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ------------------------------------------------------------------ the split */
+
+enum kind { ANY_BITS, PLAIN, OUTLIERS, WIDE_RANGE, TINY, HUGE_ELEMENTS, SPARSE, ZERO, KINDS };
+
+/* All of them finite. */
+static float element(enum kind kind, size_t k, uint64_t *seed)
+{
+    uint64_t r = ks_random_next(seed);
+    uint32_t bits = (uint32_t)(r >> 32);
+    float plain = ((float)(bits >> 8) - 0x1p23f) * 0x1p-22f;
+    switch (kind) {
+    case ANY_BITS:
+        return float_of((bits & 0x7f800000) == 0x7f800000 ? bits & 0xbfffffff : bits);
+    case OUTLIERS:
+        return k % 61 == 7 ? plain * 3000 : plain;
+    case WIDE_RANGE:
+        return ldexpf(plain, -(int)(r % 50));
+    case TINY:
+        return ldexpf(plain, -125 - (int)(r % 30));
+    case HUGE_ELEMENTS:
+        return ldexpf(plain, 126);
+    case SPARSE:
+        return k % 37 == 5 ? plain : 0;
+    case ZERO:
+        return r % 2 ? 0.0f : -0.0f;
+    default:
+        return plain;
+    }
+}
+
+struct halves {
+    struct ks_gpu_twin_halves twin;
+    size_t cols;
+};
+
+static struct halves make_halves(size_t cols)
+{
+    return (struct halves){
+        .twin = {must(malloc(cols * sizeof(uint16_t))), must(malloc(cols * sizeof(uint16_t))),
+                 must(malloc(cols * sizeof(float))), 0},
+        .cols = cols,
+    };
+}
+
+static void free_halves(struct halves *h)
+{
+    free(h->twin.high);
+    free(h->twin.low);
+    free(h->twin.sums);
+}
+
+/* What the halves make of element k. */
+static double joined(const struct halves *h, size_t k)
+{
+    return ((double)ks_gpu_twin_half(h->twin.high[k]) + (double)ks_gpu_twin_half(h->twin.low[k])) *
+           (double)h->twin.back;
+}
+
+static void check_split(enum kind kind, const float *x, const struct halves *h)
+{
+    double largest = 0;
+    for (size_t k = 0; k < h->cols; k++)
+        largest = fmax(largest, fabs((double)x[k]));
+    for (size_t k = 0; k < h->cols; k++) {
+        double size = fabs((double)x[k]), error = fabs(joined(h, k) - (double)x[k]);
+        double allowed = size >= 0x1p-16 * largest ? 0x1p-23 * size : 0x1p-39 * largest;
+        if (size < 0x1p-126)
+            assert_true(joined(h, k) == 0);
+        else if (!(error <= allowed))
+            fail_msg("kind %d: %a is split %g off, %g allowed, largest %g", kind, (double)x[k],
+                     error, allowed, largest);
+    }
+}
+
+static void two_halves_hold_an_element_to_the_precision_of_a_float(void **state)
 {
     (void)state;
-    struct ks_error err = {0};
-    struct listening l;
-    open_listening(&l, NULL);
-    if (ks_gpu_info(l.gpu)->cooperative_matrix_khr) {
-        close_listening(&l);
-        skip();
+    enum { COLS = 1024, ROWS_OF_KIND = 60 };
+    struct halves h = make_halves(COLS);
+    float *x = must(malloc(COLS * sizeof *x));
+    uint64_t seed = 3;
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        for (int row = 0; row < ROWS_OF_KIND; row++) {
+            for (size_t k = 0; k < COLS; k++)
+                x[k] = element(kind, k, &seed);
+            ks_gpu_twin_split(x, COLS, 32, &h.twin);
+            check_split(kind, x, &h);
+        }
+    free(x);
+    free_halves(&h);
+}
+
+static void every_size_of_an_element_is_split_beside_a_largest_of_any(void **state)
+{
+    (void)state;
+    struct halves h = make_halves(32);
+    for (int largest = -126; largest <= 127; largest++)
+        for (int below = 0; largest - below >= -126; below++) {
+            float x[32] = {ldexpf(-1.75f, largest),
+                           ldexpf(1.0f, largest - below),
+                           ldexpf(1.9999999f, largest - below),
+                           ldexpf(-1.0009766f, largest - below),
+                           ldexpf(1.0004882f, largest - below),
+                           ldexpf(1.0004884f, largest - below)};
+            if (largest - below == 127)
+                x[2] = 0;
+            ks_gpu_twin_split(x, 32, 32, &h.twin);
+            check_split(PLAIN, x, &h);
+        }
+    free_halves(&h);
+}
+
+/* What test and device make of one row that is not finite: halves of 0, which a factor of NaN
+ * turns into no number. */
+static void a_row_that_is_not_finite_is_marked_whole(void **state)
+{
+    (void)state;
+    static const float wrong[] = {INFINITY, -INFINITY, NAN};
+    struct halves h = make_halves(64);
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        float x[64] = {1, 2, 3};
+        x[40] = wrong[i];
+        ks_gpu_twin_split(x, 64, 32, &h.twin);
+        assert_true(isnan(h.twin.back));
+        for (size_t k = 0; k < 64; k++)
+            assert_true(h.twin.high[k] == 0 && h.twin.low[k] == 0);
     }
-    for (int layout = 0; layout < KS_GPU_LAYOUTS; layout++)
-        for (int path = 0; path < KS_GPU_PATHS; path++)
-            assert_int_equal(ks_gpu_path_available(l.gpu, (enum ks_gpu_layout)layout, 256,
-                                                   (enum ks_gpu_path)path),
+    free_halves(&h);
+}
+
+/* The activations are on the device, and a slot records. */
+static struct ks_gpu_product begin_product(struct ks_gpu *gpu, const struct ks_gpu_weight *w,
+                                           const float *x, size_t m)
+{
+    struct ks_error err = {0};
+    struct ks_gpu_product p = {.gpu = gpu, .w = w, .m = m};
+    uint64_t bytes = m * w->cols * sizeof *x;
+    if (ks_vk_buffer_reserve(gpu, KS_VK_ON_DEVICE, bytes, "activations", &gpu->x, &err) != 0 ||
+        ks_vk_begin(gpu, &p.slot, &err) != 0 ||
+        ks_vk_copy_in(gpu, &p.slot, &gpu->x, 0, x, bytes, &err) != 0)
+        fail_msg("%s", err.text);
+    ks_vk_barrier(p.slot);
+    return p;
+}
+
+/* malloc'ed */
+static void *read_back(struct ks_gpu *gpu, const struct ks_vk_buffer *buffer, size_t bytes)
+{
+    struct ks_error err = {0};
+    void *out = must(malloc(bytes));
+    if (ks_vk_buffer_read(gpu, buffer, 0, out, bytes, gpu->submitted, &err) != 0)
+        fail_msg("%s", err.text);
+    return out;
+}
+
+static void check_row_of_split(const float *x, size_t row, size_t height, uint32_t block,
+                               const struct halves *h, const uint16_t *halves, const float *factors)
+{
+    size_t cols = h->cols;
+    ks_gpu_twin_split(x, cols, block, (struct ks_gpu_twin_halves *)&h->twin);
+    for (size_t k = 0; k < cols; k++) {
+        size_t at = ((row / 16 * (cols / 16) + k / 16) * 2) * 256 + row % 16 * 16 + k % 16;
+        if (halves[at] != h->twin.high[k] || halves[at + 256] != h->twin.low[k])
+            fail_msg("row %zu, column %zu: %a in %04x and %04x, not %04x and %04x", row, k,
+                     (double)x[k], halves[at], halves[at + 256], h->twin.high[k], h->twin.low[k]);
+    }
+    assert_true(factors[row] == h->twin.back || (isnan(factors[row]) && isnan(h->twin.back)));
+    for (size_t b = 0; b < cols / block; b++)
+        assert_true(factors[(1 + b) * height + row] == h->twin.sums[b]);
+}
+
+static void a_device_splits_rows_of_every_kind_to_the_bit(void **state)
+{
+    struct listening *l = *state;
+    enum { COLS = 576, HEIGHT = 64, M = 3 * KINDS + 2 };
+    struct ks_error err = {0};
+    struct product p = make_product(KS_GPU_I8, 1, COLS);
+    upload(&p, l->gpu);
+    uint64_t seed = 5;
+    for (size_t i = 0; i < (size_t)M * COLS; i++)
+        p.x[i] = element((enum kind)(i / COLS % KINDS), i % COLS, &seed);
+    p.x[(M - 1) * COLS + 9] = NAN;
+    p.x[(M - 2) * COLS + 575] = -INFINITY;
+    for (uint32_t block = 16; block <= 32; block *= 2) {
+        struct ks_gpu_product d = begin_product(l->gpu, p.w, p.x, M);
+        assert_int_equal(ks_gpu_split(&d, HEIGHT, block, &err), 0);
+        assert_int_equal(ks_vk_submit(l->gpu, d.slot, &err), 0);
+        uint16_t *halves = read_back(l->gpu, &l->gpu->turned, (size_t)HEIGHT * COLS * 4);
+        float *factors =
+            read_back(l->gpu, &l->gpu->factors, HEIGHT * (1 + COLS / block) * sizeof(float));
+        struct halves h = make_halves(COLS);
+        float zeros[COLS] = {0};
+        for (size_t row = 0; row < HEIGHT; row++)
+            check_row_of_split(row < M ? p.x + row * COLS : zeros, row, HEIGHT, block, &h, halves,
+                               factors);
+        free_halves(&h);
+        free(factors);
+        free(halves);
+    }
+    free_product(&p);
+    check_silence(l);
+}
+
+/* ------------------------------------------------------------------ weights taken apart */
+
+/* A piece's integers and scales, as they come back. */
+struct apart {
+    const int8_t *integers;
+    const float *scales, *minima;
+    uint64_t width;
+};
+
+static void check_apart(const struct product *p, const struct apart *a, uint64_t first,
+                        uint64_t row)
+{
+    uint32_t block = ks_gpu_grains(p->layout).block;
+    const void *const *parts = (const void *const *)p->parts;
+    for (uint64_t u = 0; u < p->cols / 16; u++) {
+        float q[16], decoded[16], minimum;
+        float scale = ks_gpu_twin_grains(p->layout, parts, p->cols, first + row, u, q, &minimum);
+        float one = ks_gpu_twin_unit(p->layout, parts, p->cols, first + row, u, decoded);
+        uint64_t at = u * 16 / block * a->width + row;
+        assert_true(a->scales[at] == scale);
+        assert_true((a->minima ? a->minima[at] : 0) == minimum);
+        for (uint64_t i = 0; i < 16; i++) {
+            assert_true((float)a->integers[row * p->cols + 16 * u + i] == q[i]);
+            assert_true(scale * q[i] + minimum == one * decoded[i]);
+        }
+    }
+}
+
+static void check_piece(struct ks_gpu *gpu, const struct product *p, uint64_t first)
+{
+    struct ks_error err = {0};
+    struct ks_gpu_grains grains = ks_gpu_grains(p->layout);
+    struct ks_gpu_product d = begin_product(gpu, p->w, p->x, 1);
+    struct ks_gpu_piece piece = ks_gpu_piece_at(&d, p->w->shards, first);
+    assert_int_equal(ks_gpu_piece_reserve(&d, &piece, &err), 0);
+    assert_int_equal(ks_gpu_take_apart(&d, &piece, &err), 0);
+    assert_int_equal(ks_vk_submit(gpu, d.slot, &err), 0);
+    size_t table = piece.width * (p->cols / grains.block);
+    int8_t *integers = read_back(gpu, piece.integers, piece.integers_rows * p->cols);
+    float *scales = read_back(gpu, &gpu->scratch[1], table * (grains.minima ? 2 : 1) * 4);
+    struct apart a = {integers + piece.integers_first * p->cols, scales,
+                      grains.minima ? scales + table : NULL, piece.width};
+    for (uint64_t row = 0; row < piece.rows; row++)
+        check_apart(p, &a, first, row);
+    for (uint64_t row = piece.rows; row < piece.width; row++)
+        assert_true(a.scales[row] == 0);
+    free(scales);
+    free(integers);
+}
+
+static void weights_are_taken_apart_into_the_integers_they_were_made_of(void **state)
+{
+    (void)state;
+    struct listening l;
+    open_listening(&l, &(struct ks_gpu_testing){.scratch_bytes = 128 * 512, .no_self_test = true});
+    for (enum ks_gpu_layout layout = 0; layout < KS_GPU_LAYOUTS; layout++) {
+        if (ks_gpu_grains(layout).block == 0)
+            continue;
+        struct product p = make_product(layout, 300, 512);
+        upload(&p, l.gpu);
+        for (uint64_t first = 0; first < 300; first += 128)
+            check_piece(l.gpu, &p, first);
+        free_product(&p);
+    }
+    close_listening(&l);
+}
+
+/* ------------------------------------------------------------------ products */
+
+/* sum |x| (|scale q| + |minimum|), what errors are measured by. */
+static double size_of_output(const struct product *p, uint64_t row, const float *x)
+{
+    double size = 0;
+    float *sizes = must(malloc(p->cols * sizeof *sizes));
+    ks_gpu_twin_sizes(p->layout, (const void *const *)p->parts, p->cols, row, sizes);
+    for (uint64_t k = 0; k < p->cols; k++)
+        size += fabs((double)x[k]) * (double)sizes[k];
+    free(sizes);
+    return size;
+}
+
+static double exact_output(const struct product *p, uint64_t row, const float *x)
+{
+    double sum = 0;
+    for (uint64_t u = 0; u < p->cols / 16; u++) {
+        float q[16], minimum;
+        double scale = (double)ks_gpu_twin_grains(p->layout, (const void *const *)p->parts, p->cols,
+                                                  row, u, q, &minimum);
+        for (uint64_t i = 0; i < 16; i++)
+            sum += (double)x[16 * u + i] * (scale * (double)q[i] + (double)minimum);
+    }
+    return sum;
+}
+
+static void check_twin(const struct product *p, const struct halves *h, const float *x)
+{
+    for (uint64_t row = 0; row < p->rows; row++) {
+        double got = (double)ks_gpu_twin_matrix(p->layout, (const void *const *)p->parts, p->cols,
+                                                row, &h->twin);
+        double error = fabs(got - exact_output(p, row, x)) / size_of_output(p, row, x);
+        if (!(error <= 1e-6))
+            fail_msg("%s, %llu columns: %g", ks_gpu_layout_info(p->layout)->name,
+                     (unsigned long long)p->cols, error);
+    }
+}
+
+static void the_twin_is_as_exact_as_plain_floats_are(void **state)
+{
+    (void)state;
+    static const enum kind kinds[] = {PLAIN, OUTLIERS, SPARSE};
+    uint64_t seed = 11;
+    for (enum ks_gpu_layout layout = 0; layout < KS_GPU_LAYOUTS; layout++) {
+        uint32_t block = ks_gpu_grains(layout).block;
+        if (block == 0)
+            continue;
+        struct product p = make_product(layout, 9, 1024);
+        struct halves h = make_halves(p.cols);
+        for (size_t i = 0; i < COUNT(kinds); i++) {
+            for (size_t k = 0; k < p.cols; k++)
+                p.x[k] = element(kinds[i], k, &seed);
+            ks_gpu_twin_split(p.x, p.cols, block, &h.twin);
+            check_twin(&p, &h, p.x);
+        }
+        free_halves(&h);
+        free_product(&p);
+    }
+}
+
+static void a_device_without_cooperative_matrices_has_the_other_paths_alone(void **state)
+{
+    struct listening *l = *state;
+    struct ks_error err = {0};
+    for (enum ks_gpu_layout layout = 0; layout < KS_GPU_LAYOUTS; layout++)
+        for (enum ks_gpu_path path = 0; path < KS_GPU_PATHS; path++)
+            assert_int_equal(ks_gpu_path_available(l->gpu, layout, 256, path),
                              path != KS_GPU_MATRIX);
     struct product p = make_product(KS_GPU_I8, 8, 64);
-    upload(&p, l.gpu);
-    struct ks_gpu_tile *tile = ks_gpu_tile_create(l.gpu, 3, 8, &err);
+    upload(&p, l->gpu);
+    struct ks_gpu_tile *tile = ks_gpu_tile_create(l->gpu, 3, 8, &err);
     assert_non_null(tile);
     assert_int_equal(ks_gpu_matmul(p.w, KS_GPU_MATRIX, p.x, 3, tile, &err), -1);
     assert_int_equal(err.code, KS_UNSUPPORTED);
     assert_non_null(strstr(err.text, "no matrix cores for layout i8 with 64 columns"));
     ks_gpu_tile_destroy(tile);
     free_product(&p);
-    close_listening(&l);
+    check_silence(l);
+}
+
+/* ------------------------------------------------------------------ on a device that has them */
+
+static void check_device(const struct product *p, struct ks_gpu *gpu, size_t m)
+{
+    float *y = compute(p, gpu, KS_GPU_MATRIX, p->x, m);
+    struct halves h = make_halves(p->cols);
+    for (size_t i = 0; i<m; i += m> 8 ? 1 + m / 9 : 1) {
+        const float *x = p->x + i * p->cols;
+        ks_gpu_twin_split(x, p->cols, ks_gpu_grains(p->layout).block, &h.twin);
+        for (uint64_t row = 0; row < p->rows; row += 1 + p->rows / 40) {
+            double got = (double)y[i * p->rows + row], size = size_of_output(p, row, x);
+            double twin = (double)ks_gpu_twin_matrix(p->layout, (const void *const *)p->parts,
+                                                     p->cols, row, &h.twin);
+            if (!(fabs(got - twin) <= 0x1p-20 * size) ||
+                !(fabs(got - exact_output(p, row, x)) <= 1e-6 * size))
+                fail_msg("%s, %llu x %llu, m = %zu, position %zu, row %llu: %.9g, twin %.9g",
+                         ks_gpu_layout_info(p->layout)->name, (unsigned long long)p->rows,
+                         (unsigned long long)p->cols, m, i, (unsigned long long)row, got, twin);
+        }
+    }
+    free_halves(&h);
+    free(y);
+}
+
+static void a_device_that_has_them_agrees_with_the_twin_and_with_f64(void **state)
+{
+    struct listening *l = *state;
+    static const size_t ms[] = {1, 2, 7, 64, 512};
+    static const uint64_t rows[] = {1, 33, 320, 1000};
+    for (enum ks_gpu_layout layout = 0; layout < KS_GPU_LAYOUTS; layout++) {
+        uint32_t elems = ks_gpu_layout_info(layout)->block_elems;
+        if (!ks_gpu_path_available(l->gpu, layout, 3 * elems, KS_GPU_MATRIX))
+            continue;
+        for (size_t r = 0; r < COUNT(rows); r++)
+            for (size_t i = 0; i < COUNT(ms); i++) {
+                struct product p = make_product(layout, rows[r], (r % 2 ? 3 : 4) * elems);
+                uint64_t seed = 17 + r;
+                for (size_t k = 0; k < KS_GPU_MAX_POSITIONS * p.cols; k++)
+                    p.x[k] = element(k / p.cols % 3 == 1 ? OUTLIERS : PLAIN, k % p.cols, &seed);
+                upload(&p, l->gpu);
+                check_device(&p, l->gpu, ms[i]);
+                free_product(&p);
+            }
+    }
+    check_silence(l);
+}
+
+static void a_position_that_is_not_finite_makes_no_number_and_leaves_the_others(void **state)
+{
+    struct listening *l = *state;
+    struct product p = make_product(KS_GPU_I8, 200, 96);
+    upload(&p, l->gpu);
+    float *whole = compute(&p, l->gpu, KS_GPU_MATRIX, p.x, 20);
+    p.x[3 * 96 + 50] = INFINITY;
+    p.x[17 * 96] = NAN;
+    float *y = compute(&p, l->gpu, KS_GPU_MATRIX, p.x, 20);
+    for (size_t i = 0; i < 20; i++)
+        for (size_t row = 0; row < 200; row++)
+            assert_true(i == 3 || i == 17 ? isnan(y[i * 200 + row])
+                                          : y[i * 200 + row] == whole[i * 200 + row]);
+    free(y);
+    free(whole);
+    free_product(&p);
+    check_silence(l);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest without[] = {
+        cmocka_unit_test(two_halves_hold_an_element_to_the_precision_of_a_float),
+        cmocka_unit_test(every_size_of_an_element_is_split_beside_a_largest_of_any),
+        cmocka_unit_test(a_row_that_is_not_finite_is_marked_whole),
+        cmocka_unit_test(a_device_splits_rows_of_every_kind_to_the_bit),
+        cmocka_unit_test(weights_are_taken_apart_into_the_integers_they_were_made_of),
+        cmocka_unit_test(the_twin_is_as_exact_as_plain_floats_are),
         cmocka_unit_test(a_device_without_cooperative_matrices_has_the_other_paths_alone),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest with[] = {
+        cmocka_unit_test(a_device_splits_rows_of_every_kind_to_the_bit),
+        cmocka_unit_test(weights_are_taken_apart_into_the_integers_they_were_made_of),
+        cmocka_unit_test(a_device_that_has_them_agrees_with_the_twin_and_with_f64),
+        cmocka_unit_test(a_position_that_is_not_finite_makes_no_number_and_leaves_the_others),
+    };
+    struct ks_error err = {0};
+    try_listening(&opened, NULL, &err);
+    if (opened.gpu && ks_gpu_info(opened.gpu)->matrix_cores)
+        return cmocka_run_group_tests(with, use_opened, close_once);
+    return cmocka_run_group_tests(without, use_opened, close_once);
 }

@@ -1,0 +1,87 @@
+/*
+ * The path of matrices in scalar C: split.comp to the bit, matrix.comp to a tolerance.
+ */
+#include <string.h>
+
+#include "gpu/head/head.h"
+#include "gpu/head/twin.h"
+
+enum { TOP = 127 + 14 }; /* exponent that the largest element gets */
+
+static const uint32_t smallest_normal = 0x00800000, infinite = 0x7f800000;
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* To nearest, ties to even; |f| < 65520. */
+static uint16_t to_half(float f)
+{
+    uint32_t bits = bits_of(f), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size >= 113u << 23) /* a normal half */
+        return (uint16_t)(sign | (size + 0xfff + (size >> 13 & 1) - (112u << 23)) >> 13);
+    if (size < 101u << 23) /* below half of the least */
+        return (uint16_t)sign;
+    uint32_t drop = 126 - (size >> 23), mantissa = (size & 0x7fffff) | smallest_normal;
+    return (uint16_t)(sign | (mantissa + (1u << (drop - 1)) - 1 + (mantissa >> drop & 1)) >> drop);
+}
+
+/* The element with `exponent` turned into TOP. */
+static float scaled(float x, uint32_t exponent)
+{
+    uint32_t bits = bits_of(x), size = bits & 0x7fffffff;
+    if (size < smallest_normal || (size >> 23) + TOP <= exponent)
+        return 0;
+    return float_of(bits + ((TOP - exponent) << 23));
+}
+
+void ks_gpu_twin_split(const float *x, uint64_t cols, uint32_t block,
+                       struct ks_gpu_twin_halves *out)
+{
+    uint32_t largest = 0;
+    for (uint64_t k = 0; k < cols; k++) {
+        uint32_t size = bits_of(x[k]) & 0x7fffffff;
+        largest = size > largest ? size : largest;
+    }
+    bool finite = largest < infinite;
+    uint32_t exponent = largest >> 23 > TOP - 126 ? largest >> 23 : TOP - 126;
+    out->back = float_of(finite ? (exponent + 127 - TOP) << 23 : infinite | 1);
+    memset(out->sums, 0, cols / block * sizeof *out->sums);
+    for (uint64_t k = 0; k < cols; k++) {
+        float value = finite ? scaled(x[k], exponent) : 0;
+        out->high[k] = to_half(value);
+        out->low[k] = to_half(value - ks_gpu_twin_half(out->high[k]));
+        out->sums[k / block] += value;
+    }
+}
+
+float ks_gpu_twin_matrix(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
+                         uint64_t cols, uint64_t row, const struct ks_gpu_twin_halves *x)
+{
+    uint32_t units = ks_gpu_grains(layout).block / 16;
+    float sum = 0, scale = 0, minimum = 0;
+    for (uint64_t b = 0; b < cols / (16 * units); b++) {
+        float of_low = 0, of_high = 0;
+        for (uint64_t u = b * units; u < (b + 1) * units; u++) {
+            float q[16];
+            scale = ks_gpu_twin_grains(layout, parts, cols, row, u, q, &minimum);
+            for (uint64_t i = 0; i < 16; i++) {
+                of_low += q[i] * ks_gpu_twin_half(x->low[16 * u + i]);
+                of_high += q[i] * ks_gpu_twin_half(x->high[16 * u + i]);
+            }
+        }
+        sum += (of_low + of_high) * scale;
+        sum += x->sums[b] * minimum;
+    }
+    return sum * x->back;
+}
