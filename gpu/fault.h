@@ -22,7 +22,7 @@ struct ks_gpu_testing {
     /* 0: as the device has it */
     uint64_t max_binding_bytes;
     uint64_t max_allocation_bytes;
-    uint64_t scratch_bytes;
+    uint64_t scratch_bytes; /* where it is set, weights taken apart aren't kept either */
     double flops_per_submit;
     uint32_t rows_of_lane; /* in few.comp */
 

@@ -23,9 +23,9 @@
  * Numbers: within a path each output is one chain of additions in an order that depends on cols
  * alone, so its bits are the same for any m, any place among the m and any sharding. Two paths
  * agree by tolerance: |error| <= 1e-5 * sum |x w|, typically under 1e-6 of it. By KS_GPU_MATRIX, in
- * layouts with minima, of sum |x| (|d q| + |m|), since it multiplies these apart; elements of x below
- * 2^-16 of the largest of their row may be off by 2^-39 of that, subnormal ones count as 0, and a row
- * that is not finite makes NaN of all its outputs.
+ * layouts with minima, of sum |x| (|d q| + |m|), since it multiplies these apart; elements of x
+ * below 2^-16 of the largest of their row may be off by 2^-39 of that, subnormal ones count as 0,
+ * and a row that is not finite makes NaN of all its outputs.
  */
 #ifndef KS_GPU_GPU_H
 #define KS_GPU_GPU_H
@@ -153,7 +153,9 @@ struct ks_gpu_weight *ks_gpu_weight_create(struct ks_gpu *gpu, enum ks_gpu_layou
 int ks_gpu_weight_append(struct ks_gpu_weight *w, uint64_t n,
                          const void *const parts[KS_GPU_MAX_PARTS], struct ks_error *err);
 void ks_gpu_weight_destroy(struct ks_gpu_weight *w);
-uint64_t ks_gpu_weight_bytes(const struct ks_gpu_weight *w); /* on the device */
+/* On the device; with what KS_GPU_MATRIX keeps of it from its first product on, where an eighth of
+ * the device's memory allows: a byte and up to a half for each element. */
+uint64_t ks_gpu_weight_bytes(const struct ks_gpu_weight *w);
 size_t ks_gpu_weight_shards(const struct ks_gpu_weight *w);
 
 /* ------------------------------------------------------------------ products */

@@ -25,6 +25,27 @@ int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x
     return ks_gpu_matmul_again(w, path, x, m, y, 1, err);
 }
 
+static int record(struct ks_gpu_product *p, enum ks_gpu_path path, const float *x, unsigned times,
+                  struct ks_error *err)
+{
+    static int (*const by[KS_GPU_PATHS])(struct ks_gpu_product *, struct ks_error *) = {
+        [KS_GPU_FEW] = ks_gpu_few,
+        [KS_GPU_MANY] = ks_gpu_many,
+        [KS_GPU_MATRIX] = ks_gpu_matrix,
+    };
+    uint64_t bytes = p->m * p->w->cols * sizeof(float);
+    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, bytes, "activations", &p->gpu->x, err) != 0 ||
+        ks_vk_begin(p->gpu, &p->slot, err) != 0 ||
+        ks_vk_copy_in(p->gpu, &p->slot, &p->gpu->x, 0, x, bytes, err) != 0)
+        return -1;
+    for (unsigned i = 0; i < times; i++) {
+        ks_vk_barrier(p->slot);
+        if (by[path](p, err) != 0)
+            return -1;
+    }
+    return ks_vk_submit(p->gpu, p->slot, err);
+}
+
 int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                         struct ks_gpu_tile *y, unsigned times, struct ks_error *err)
 {
@@ -36,24 +57,11 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
                        ks_gpu_layout_info(w->layout)->name, (unsigned long long)w->cols);
     if (ks_gpu_prove(w->gpu, w->layout, w->cols, path, err) != 0)
         return -1;
-    static int (*const record[KS_GPU_PATHS])(struct ks_gpu_product * p, struct ks_error * err) = {
-        [KS_GPU_FEW] = ks_gpu_few,
-        [KS_GPU_MANY] = ks_gpu_many,
-        [KS_GPU_MATRIX] = ks_gpu_matrix,
-    };
     struct ks_gpu_product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
-    uint64_t bytes = m * w->cols * sizeof(float);
-    if (ks_vk_buffer_reserve(p.gpu, KS_VK_ON_DEVICE, bytes, "activations", &p.gpu->x, err) != 0 ||
-        ks_vk_begin(p.gpu, &p.slot, err) != 0 ||
-        ks_vk_copy_in(p.gpu, &p.slot, &p.gpu->x, 0, x, bytes, err) != 0)
+    if (record(&p, path, x, times, err) != 0) {
+        ks_gpu_forget_apart(w);
         return -1;
-    for (unsigned i = 0; i < times; i++) {
-        ks_vk_barrier(p.slot);
-        if (record[path](&p, err) != 0)
-            return -1;
     }
-    if (ks_vk_submit(p.gpu, p.slot, err) != 0)
-        return -1;
     y->ready = p.gpu->submitted;
     y->has_maxima = path != KS_GPU_FEW;
     return 0;

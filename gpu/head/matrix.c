@@ -1,10 +1,16 @@
 /*
- * Products by cooperative matrices: x is split into halves once, every piece of the weight is taken
- * apart into integers and scales, and then multiplied.
+ * Products by cooperative matrices: x is split into halves, every piece of the weight taken apart
+ * into integers and scales, unless it was before, and then they are multiplied.
  */
 #include "gpu/head/matrix.h"
 
-enum { GRAINS_SIDE = 64 }; /* rows and elements of a work-group of grains.comp */
+enum {
+    SPLIT_ROWS = 16, /* positions and columns of a work-group of split.comp */
+    SPLIT_COLS = 256,
+    GRAINS_ROWS = 16, /* rows and elements of a work-group of grains.comp */
+    GRAINS_COLS = 256,
+    KEPT_SHARE = 8, /* of the device's memory, for weights taken apart */
+};
 
 /* What they are given to do at least four times as fast as plain arithmetic, in its units. */
 #define MATRIX_COST 0.25
@@ -12,6 +18,24 @@ enum { GRAINS_SIDE = 64 }; /* rows and elements of a work-group of grains.comp *
 bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout)
 {
     return gpu->info.matrix_cores && ks_gpu_grains(layout).block != 0;
+}
+
+static int find_lanes(struct ks_gpu_product *p, struct ks_error *err)
+{
+    struct ks_vk_dispatch d = {
+        .key = {.shader = KS_VK_LANES},
+        .buffers = {&p->gpu->lanes},
+        .groups = {1, 1, 1},
+    };
+    if (p->gpu->knows_lanes)
+        return 0;
+    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, KS_GPU_LANES_BYTES, "the order of lanes",
+                             &p->gpu->lanes, err) != 0 ||
+        ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
+        return -1;
+    ks_vk_barrier(p->slot);
+    p->gpu->knows_lanes = true;
+    return 0;
 }
 
 struct split_where {
@@ -30,49 +54,57 @@ int ks_gpu_split(struct ks_gpu_product *p, uint32_t height, uint32_t block, stru
     struct split_where where = {(uint32_t)p->m, height, (uint32_t)cols, block};
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_SPLIT},
-        .buffers = {&p->gpu->x, &p->gpu->turned, &p->gpu->factors},
+        .buffers = {&p->gpu->x, &p->gpu->turned, &p->gpu->factors, &p->gpu->lanes},
         .push = &where,
         .push_bytes = sizeof where,
-        .groups = {height, 1, 1},
+        .groups = {height / SPLIT_ROWS, (where.cols + SPLIT_COLS - 1) / SPLIT_COLS, 1},
         .flops = KS_GPU_DECODE_COST * height * (double)cols,
     };
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
-static uint64_t rows_of_piece(const struct ks_gpu_product *p)
+/* ------------------------------------------------------------------ the weight taken apart */
+
+static uint64_t scale_bytes(const struct ks_gpu_weight *w, uint64_t width)
 {
-    uint64_t most = p->gpu->scratch_bytes / p->w->cols / KS_GPU_WIDE * KS_GPU_WIDE;
-    return most ? most : KS_GPU_WIDE;
+    struct ks_gpu_grains grains = ks_gpu_grains(w->layout);
+    return width * (w->cols / grains.block) * (grains.minima ? 2 : 1) * sizeof(float);
 }
 
-struct ks_gpu_piece ks_gpu_piece_at(const struct ks_gpu_product *p,
-                                    const struct ks_gpu_shard *shard, uint64_t first)
+/* So many that one dispatch takes them apart. */
+static const uint64_t most_rows =
+    (uint64_t)KS_GPU_MOST_GROUPS * GRAINS_ROWS / KS_GPU_WIDE * KS_GPU_WIDE;
+
+static uint64_t rows_of_scratch(const struct ks_gpu_product *p)
 {
-    bool ready = p->w->layout == KS_GPU_I8;
-    uint64_t rows = ks_gpu_least(rows_of_piece(p), shard->rows - first);
-    uint64_t width = ks_gpu_round_up(rows, KS_GPU_WIDE);
+    uint64_t most = p->gpu->scratch_bytes / p->w->cols / KS_GPU_WIDE * KS_GPU_WIDE;
+    return most ? ks_gpu_least(most, most_rows) : KS_GPU_WIDE;
+}
+
+struct ks_gpu_piece ks_gpu_piece_at(const struct ks_gpu_product *p, struct ks_gpu_shard *shard,
+                                    uint64_t first)
+{
+    bool kept = shard->integers.buffer != NULL;
+    uint64_t left = shard->rows - first;
+    uint64_t rows = kept ? left : ks_gpu_least(rows_of_scratch(p), left);
     return (struct ks_gpu_piece){
         .shard = shard,
         .first = first,
         .rows = rows,
-        .width = width,
-        .integers = ready ? &shard->parts[0] : &p->gpu->scratch[0],
-        .integers_first = ready ? first : 0,
-        .integers_rows = ready ? shard->rows : width,
+        .width = ks_gpu_round_up(rows, KS_GPU_WIDE),
+        .integers = kept ? &shard->integers : &p->gpu->scratch[0],
+        .scales = kept ? &shard->scales : &p->gpu->scratch[1],
     };
 }
 
 int ks_gpu_piece_reserve(struct ks_gpu_product *p, const struct ks_gpu_piece *piece,
                          struct ks_error *err)
 {
-    struct ks_gpu_grains grains = ks_gpu_grains(p->w->layout);
-    uint64_t blocks = p->w->cols / grains.block * (grains.minima ? 2 : 1);
-    if (piece->integers == &p->gpu->scratch[0] &&
-        ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, piece->width * p->w->cols,
-                             "integers of the weight", &p->gpu->scratch[0], err) != 0)
+    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, piece->width * p->w->cols,
+                             "integers of the weight", piece->integers, err) != 0)
         return -1;
-    return ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, piece->width * blocks * sizeof(float),
-                                "scales of the weight", &p->gpu->scratch[1], err);
+    return ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, scale_bytes(p->w, piece->width),
+                                "scales of the weight", piece->scales, err);
 }
 
 struct grains_where {
@@ -92,20 +124,65 @@ int ks_gpu_take_apart(struct ks_gpu_product *p, const struct ks_gpu_piece *piece
                 .constants = {cols, grains.block, grains.minima}},
         .push = &where,
         .push_bytes = sizeof where,
-        .groups = {where.width / GRAINS_SIDE, (cols + GRAINS_SIDE - 1) / GRAINS_SIDE, 1},
+        .groups = {where.width / GRAINS_ROWS, (cols + GRAINS_COLS - 1) / GRAINS_COLS, 1},
         .flops = KS_GPU_DECODE_COST * where.width * cols,
     };
     ks_gpu_bind_parts(&d, piece->shard);
     d.buffers[3] = piece->integers;
-    d.buffers[4] = &p->gpu->scratch[1];
+    d.buffers[4] = piece->scales;
+    d.buffers[5] = &p->gpu->lanes;
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
+/* Makes room to keep the whole weight taken apart, if it isn't much for the device; without, every
+ * product takes it apart again, some rows at a time. */
+static void try_to_keep(struct ks_gpu_product *p)
+{
+    struct ks_gpu *gpu = p->gpu;
+    struct ks_gpu_weight *w = p->w;
+    uint64_t width = ks_gpu_round_up(w->rows, KS_GPU_WIDE), largest = w->shards[0].rows;
+    uint64_t bytes = width * w->cols + scale_bytes(w, width);
+    if (w->asked_to_keep || gpu->testing.scratch_bytes || largest > most_rows ||
+        ks_gpu_round_up(largest, KS_GPU_WIDE) * w->cols > gpu->max_bytes ||
+        gpu->kept_bytes + bytes > gpu->info.memory_bytes / KEPT_SHARE)
+        return;
+    w->asked_to_keep = true;
+    for (size_t s = 0; s < w->n_shards; s++) {
+        struct ks_error ignored = {0};
+        struct ks_gpu_shard *shard = &w->shards[s];
+        uint64_t rows = ks_gpu_round_up(shard->rows, KS_GPU_WIDE);
+        if (ks_vk_buffer_create(gpu, KS_VK_ON_DEVICE, rows * w->cols, "integers of the weight",
+                                &shard->integers, &ignored) == 0 &&
+            ks_vk_buffer_create(gpu, KS_VK_ON_DEVICE, scale_bytes(w, rows), "scales of the weight",
+                                &shard->scales, &ignored) != 0)
+            ks_vk_buffer_destroy(gpu, &shard->integers);
+        if (!shard->integers.buffer)
+            return;
+        gpu->kept_bytes += shard->integers.bytes + shard->scales.bytes;
+    }
+}
+
+void ks_gpu_forget_apart(struct ks_gpu_weight *w)
+{
+    w->gpu->knows_lanes = false;
+    for (size_t s = 0; s < w->n_shards; s++)
+        w->shards[s].apart = false;
+}
+
+void ks_gpu_release_apart(struct ks_gpu_weight *w)
+{
+    for (size_t s = 0; s < w->n_shards; s++) {
+        struct ks_gpu_shard *shard = &w->shards[s];
+        w->gpu->kept_bytes -= shard->integers.bytes + shard->scales.bytes;
+        ks_vk_buffer_destroy(w->gpu, &shard->integers);
+        ks_vk_buffer_destroy(w->gpu, &shard->scales);
+    }
+}
+
+/* ------------------------------------------------------------------ the product */
+
 struct matrix_where {
-    uint32_t x_first, height;
-    uint32_t row_first, row_last;
-    uint32_t scale_first, width;
-    uint32_t stride, y_column;
+    uint32_t x_first, height, w_first, width, stride, y_column;
 };
 
 /* The piece against the positions of a segment. */
@@ -118,14 +195,13 @@ static int multiply(struct ks_gpu_product *p, const struct ks_gpu_piece *piece, 
     struct matrix_where where = {
         .x_first = (uint32_t)x_first,
         .height = height,
-        .row_last = (uint32_t)piece->integers_rows - 1,
         .width = (uint32_t)piece->width,
         .stride = (uint32_t)p->y->stride,
     };
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_MATRIX,
                 .constants = {(uint32_t)p->w->cols, grains.block, grains.minima}},
-        .buffers = {piece->integers, &p->gpu->scratch[1], &p->gpu->turned, &p->gpu->factors,
+        .buffers = {piece->integers, piece->scales, &p->gpu->turned, &p->gpu->factors,
                     &p->y->segments[segment], &p->y->maxima[segment]},
         .push = &where,
         .push_bytes = sizeof where,
@@ -138,9 +214,8 @@ static int multiply(struct ks_gpu_product *p, const struct ks_gpu_piece *piece, 
     step = step ? step : 1;
     for (uint64_t b = 0; b < blocks; b += step) {
         d.groups[1] = (uint32_t)ks_gpu_least(step, blocks - b);
-        where.scale_first = (uint32_t)(b * KS_GPU_WIDE);
-        where.row_first = (uint32_t)piece->integers_first + where.scale_first;
-        where.y_column = (uint32_t)(piece->shard->first + piece->first) + where.scale_first;
+        where.w_first = (uint32_t)(b * KS_GPU_WIDE);
+        where.y_column = (uint32_t)(piece->shard->first + piece->first) + where.w_first;
         d.flops = block_flops * d.groups[1];
         if (ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
             return -1;
@@ -151,10 +226,14 @@ static int multiply(struct ks_gpu_product *p, const struct ks_gpu_piece *piece, 
 static int multiply_piece(struct ks_gpu_product *p, const struct ks_gpu_piece *piece,
                           uint32_t height, struct ks_error *err)
 {
-    ks_vk_barrier(p->slot); /* the piece before is not read any more */
-    if (ks_gpu_take_apart(p, piece, err) != 0)
-        return -1;
-    ks_vk_barrier(p->slot);
+    bool kept = piece->integers == &piece->shard->integers;
+    if (!piece->shard->apart) {
+        ks_vk_barrier(p->slot); /* the piece before is not read any more */
+        if (ks_gpu_take_apart(p, piece, err) != 0)
+            return -1;
+        ks_vk_barrier(p->slot);
+        piece->shard->apart = kept;
+    }
     for (size_t s = 0; s * p->y->per_segment < p->m; s++)
         if (multiply(p, piece, height, s, err) != 0)
             return -1;
@@ -165,12 +244,16 @@ int ks_gpu_matrix(struct ks_gpu_product *p, struct ks_error *err)
 {
     struct ks_gpu_grains grains = ks_gpu_grains(p->w->layout);
     uint32_t height = (uint32_t)ks_gpu_round_up(p->m, KS_GPU_TALL);
-    struct ks_gpu_piece piece = ks_gpu_piece_at(p, p->w->shards, 0); /* the largest shard's */
-    if (ks_gpu_piece_reserve(p, &piece, err) != 0 ||
+    try_to_keep(p);
+    if (find_lanes(p, err) != 0 ||
         ks_gpu_split(p, height, grains.minima ? grains.block : 0, err) != 0)
         return -1;
+    ks_vk_barrier(p->slot);
     for (size_t s = 0; s < p->w->n_shards; s++) {
-        const struct ks_gpu_shard *shard = &p->w->shards[s];
+        struct ks_gpu_shard *shard = &p->w->shards[s];
+        struct ks_gpu_piece piece = ks_gpu_piece_at(p, shard, 0); /* no later one is larger */
+        if (ks_gpu_piece_reserve(p, &piece, err) != 0)
+            return -1;
         for (uint64_t first = 0; first < shard->rows; first += piece.rows) {
             piece = ks_gpu_piece_at(p, shard, first);
             if (multiply_piece(p, &piece, height, err) != 0)

@@ -8,7 +8,7 @@
 
 struct ks_gpu_product {
     struct ks_gpu *gpu;
-    const struct ks_gpu_weight *w;
+    struct ks_gpu_weight *w;
     struct ks_gpu_tile *y;
     size_t m;                /* positions, which lie in gpu->x (m, cols) */
     struct ks_vk_slot *slot; /* recording; replaced where it is full */
@@ -33,5 +33,9 @@ int ks_gpu_few(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_matrix(struct ks_gpu_product *p, struct ks_error *err);
 bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout);
+/* After a product that failed: what it recorded may never have run. */
+void ks_gpu_forget_apart(struct ks_gpu_weight *w);
+/* Frees what is kept of a weight taken apart. */
+void ks_gpu_release_apart(struct ks_gpu_weight *w);
 
 #endif

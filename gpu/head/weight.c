@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "gpu/head/head.h"
+#include "gpu/head/product.h"
 
 #define MOST_COLS 65536
 
@@ -125,6 +125,7 @@ void ks_gpu_weight_destroy(struct ks_gpu_weight *w)
     if (!w)
         return;
     vkDeviceWaitIdle(w->gpu->device);
+    ks_gpu_release_apart(w);
     for (size_t s = 0; s < w->n_shards; s++)
         for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
             ks_vk_buffer_destroy(w->gpu, &w->shards[s].parts[p]);
@@ -135,9 +136,11 @@ void ks_gpu_weight_destroy(struct ks_gpu_weight *w)
 uint64_t ks_gpu_weight_bytes(const struct ks_gpu_weight *w)
 {
     uint64_t bytes = 0;
-    for (size_t s = 0; s < w->n_shards; s++)
+    for (size_t s = 0; s < w->n_shards; s++) {
         for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
             bytes += w->shards[s].parts[p].bytes;
+        bytes += w->shards[s].integers.bytes + w->shards[s].scales.bytes;
+    }
     return bytes;
 }
 

@@ -2,18 +2,22 @@
 // into two halves whose sum it is within 2^-23; of elements below 2^-16 of the largest, within 2^-39
 // of that. Integers alone: a compiler may take f - float(half(f)) for 0, and a device may flush
 // subnormal numbers. Those of x count as 0. A row that is not finite gets a factor of NaN, which is
-// what its products then are. Twins: ks_gpu_twin_split, ks_gpu_twin_sums.
+// what its products then are. Twin: ks_gpu_twin_split.
+//
+// The halves lie as lanes hold them: (height / 16, cols / 16, 2, 32 lanes, 8 elements), high before low.
+// A work-group takes 16 positions and some of their columns.
 #version 460
 #extension GL_GOOGLE_include_directive : enable
+#extension GL_EXT_control_flow_attributes : enable
 
 layout(local_size_x = 256) in;
 
 #include "halves.glsl"
 
-layout(std430, binding = 0) readonly buffer X { float x[]; };        // (positions, cols)
-// The 16 x 16 matrices that matrix.comp multiplies: (height / 16, cols / 16, 2, 16, 16), high before low.
-layout(std430, binding = 1) writeonly buffer Halves { uint halves[]; };
+layout(std430, binding = 0) readonly buffer X { float x[]; }; // (positions, cols)
+layout(std430, binding = 1) writeonly buffer Halves { uvec4 halves[]; };
 layout(std430, binding = 2) writeonly buffer Factors { float factors[]; };
+layout(std430, binding = 3) readonly buffer Lanes { uint lanes[]; }; // matrix/lanes.comp
 layout(push_constant) uniform Where
 {
     uint positions, height, cols;
@@ -23,8 +27,10 @@ layout(push_constant) uniform Where
 
 const uint SMALLEST_NORMAL = 0x00800000u, INFINITE = 0x7f800000u;
 const uint TOP = 127u + 14u; // exponent that the largest element gets
+const uint ROWS = 16u;
+const uint ACROSS = 256u; // columns of a work-group
 
-shared uint largest;
+shared uint largest[ROWS];
 
 // To nearest, ties to even; |f| < 65520.
 uint to_half(float f)
@@ -38,58 +44,73 @@ uint to_half(float f)
     return sign | (mantissa + (1u << drop - 1u) - 1u + (mantissa >> drop & 1u)) >> drop;
 }
 
-// The element whose bits are given, with `exponent` turned into TOP.
-float scaled(uint bits, uint exponent)
+uint exponent_of(uint row)
 {
-    uint size = bits & 0x7fffffffu;
-    if (size < SMALLEST_NORMAL || (size >> 23) + TOP <= exponent)
+    return max(largest[row] >> 23, TOP - 126u);
+}
+
+// The element of one of the work-group's rows, with its row's exponent turned into TOP.
+float scaled(uint row, uint k)
+{
+    uint position = gl_WorkGroupID.x * ROWS + row;
+    if (position >= positions || largest[row] >= INFINITE)
         return 0.0;
-    return uintBitsToFloat(bits + (TOP - exponent << 23));
+    uint bits = floatBitsToUint(x[position * cols + k]), size = bits & 0x7fffffffu;
+    if (size < SMALLEST_NORMAL || (size >> 23) + TOP <= exponent_of(row))
+        return 0.0;
+    return uintBitsToFloat(bits + (TOP - exponent_of(row) << 23));
 }
 
-// Its halves, the high one above.
-uint split(float f)
+void find_largest()
 {
-    uint high = to_half(f);
-    return high << 16 | to_half(f - half_to_float(high));
+    uint row = gl_LocalInvocationIndex / ROWS, position = gl_WorkGroupID.x * ROWS + row;
+    if (gl_LocalInvocationIndex < ROWS)
+        largest[gl_LocalInvocationIndex] = 0u;
+    barrier();
+    uint here = 0u;
+    if (position < positions)
+        for (uint k = gl_LocalInvocationIndex % ROWS; k < cols; k += ROWS)
+            here = max(here, floatBitsToUint(x[position * cols + k]) & 0x7fffffffu);
+    atomicMax(largest[row], here);
+    barrier();
 }
 
-float sum_of_block(uint from, uint exponent)
+// What a lane holds of the 16 x 16 matrix whose first column is k0.
+void split(uint k0, uint lane)
+{
+    uvec4 high = uvec4(0u), low = uvec4(0u);
+    [[unroll]] for (uint e = 0u; e < 8u; e++) {
+        uint at = lanes[8u * lane + e];
+        float f = scaled(at / 16u, k0 + at % 16u);
+        uint half_of_f = to_half(f);
+        high[e / 2u] |= half_of_f << (16u * (e % 2u));
+        low[e / 2u] |= to_half(f - half_to_float(half_of_f)) << (16u * (e % 2u));
+    }
+    uint matrix = (gl_WorkGroupID.x * (cols / 16u) + k0 / 16u) * 2u;
+    halves[matrix * 32u + lane] = high;
+    halves[(matrix + 1u) * 32u + lane] = low;
+}
+
+void sum_block(uint row, uint b)
 {
     precise float sum = 0.0;
-    for (uint k = 0u; k < block; k++)
-        sum += scaled(floatBitsToUint(x[from + k]), exponent);
-    return sum;
+    for (uint k = b * block; k < (b + 1u) * block; k++)
+        sum += scaled(row, k);
+    factors[(1u + b) * height + gl_WorkGroupID.x * ROWS + row] = sum;
 }
 
 void main()
 {
-    uint row = gl_WorkGroupID.x, thread = gl_LocalInvocationIndex;
-    if (thread == 0u)
-        largest = 0u;
-    barrier();
-    uint here = 0u;
-    if (row < positions)
-        for (uint k = thread; k < cols; k += gl_WorkGroupSize.x)
-            here = max(here, floatBitsToUint(x[row * cols + k]) & 0x7fffffffu);
-    atomicMax(largest, here);
-    barrier();
-    bool finite = largest < INFINITE;
-    uint exponent = max(largest >> 23, TOP - 126u);
-    if (thread == 0u)
-        factors[row] = uintBitsToFloat(finite ? exponent + 127u - TOP << 23 : INFINITE | 1u);
-    bool filled = row < positions && finite;
-    for (uint k = 2u * thread; k < cols; k += 2u * gl_WorkGroupSize.x) {
-        uvec2 both = uvec2(0u);
-        if (filled)
-            both = uvec2(split(scaled(floatBitsToUint(x[row * cols + k]), exponent)),
-                         split(scaled(floatBitsToUint(x[row * cols + k + 1u]), exponent)));
-        uint at = (row / 16u * (cols / 16u) + k / 16u) * 256u + row % 16u * 8u + k % 16u / 2u;
-        halves[at] = both.x >> 16 | (both.y & 0xffff0000u);
-        halves[at + 128u] = (both.x & 0xffffu) | both.y << 16;
-    }
+    uint thread = gl_LocalInvocationIndex, from = gl_WorkGroupID.y * ACROSS;
+    uint to = min(from + ACROSS, cols);
+    find_largest();
+    if (from == 0u && thread < ROWS)
+        factors[gl_WorkGroupID.x * ROWS + thread] =
+            uintBitsToFloat(largest[thread] < INFINITE ? exponent_of(thread) + 127u - TOP << 23
+                                                       : INFINITE | 1u);
+    for (uint k = from + thread / 32u * 16u; k < to; k += gl_WorkGroupSize.x / 32u * 16u)
+        split(k, thread % 32u);
     if (block != 0u)
-        for (uint b = thread; b < cols / block; b += gl_WorkGroupSize.x)
-            factors[(1u + b) * height + row] =
-                filled ? sum_of_block(row * cols + b * block, exponent) : 0.0;
+        for (uint b = from / block + thread / ROWS; b < to / block; b += gl_WorkGroupSize.x / ROWS)
+            sum_block(thread % ROWS, b);
 }

@@ -180,6 +180,7 @@ static void close_device(struct ks_gpu *gpu)
     ks_vk_buffer_destroy(gpu, &gpu->scratch[0]);
     ks_vk_buffer_destroy(gpu, &gpu->scratch[1]);
     ks_vk_buffer_destroy(gpu, &gpu->factors);
+    ks_vk_buffer_destroy(gpu, &gpu->lanes);
     ks_vk_slots_finish(gpu);
     ks_vk_pipelines_finish(gpu);
     vkDestroyDevice(gpu->device, NULL);

@@ -67,6 +67,7 @@ enum ks_vk_shader {
     KS_VK_LIMIT,
     KS_VK_MAXIMA,
     KS_VK_SPLIT,
+    KS_VK_LANES,  /* where the device has matrix cores */
     KS_VK_MATRIX, /* where the device has matrix cores */
     KS_VK_SHADERS,
 };
@@ -207,6 +208,12 @@ struct ks_gpu {
     struct ks_vk_buffer x, turned;
     struct ks_vk_buffer scratch[2]; /* decoded pieces: one is filled while the other is used */
     struct ks_vk_buffer factors;    /* of rows of x in halves */
+
+    /* How subgroups hold matrices (gpu/head/matrix.h), once a product has found it; and memory for
+     * weights taken apart. */
+    struct ks_vk_buffer lanes;
+    bool knows_lanes;
+    VkDeviceSize kept_bytes;
 
     struct ks_gpu_proof *proved; /* (n_proved) */
     size_t n_proved;

@@ -166,6 +166,9 @@ static const uint32_t maxima[] =
 static const uint32_t split[] =
 #include "gpu/shaders/split.inc"
     ;
+static const uint32_t lanes[] =
+#include "gpu/shaders/matrix/lanes.inc"
+    ;
 static const uint32_t matrix[] =
 #include "gpu/shaders/matrix/matrix.inc"
     ;
@@ -195,7 +198,7 @@ static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][KS_VK_TURN] = {
 };
 static const struct ks_vk_code alone[] = {
     CODE(turn),  CODE(many),   CODE(aim),   CODE(compare), CODE(total),
-    CODE(limit), CODE(maxima), CODE(split), CODE(matrix),
+    CODE(limit), CODE(maxima), CODE(split), CODE(lanes),   CODE(matrix),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)

@@ -163,7 +163,7 @@ static void a_row_that_is_not_finite_is_marked_whole(void **state)
 }
 
 /* The activations are on the device, and a slot records. */
-static struct ks_gpu_product begin_product(struct ks_gpu *gpu, const struct ks_gpu_weight *w,
+static struct ks_gpu_product begin_product(struct ks_gpu *gpu, struct ks_gpu_weight *w,
                                            const float *x, size_t m)
 {
     struct ks_error err = {0};
@@ -177,6 +177,34 @@ static struct ks_gpu_product begin_product(struct ks_gpu *gpu, const struct ks_g
     return p;
 }
 
+/* A made-up order of lanes, for steps without the product itself. */
+struct lanes {
+    uint32_t held[512];   /* (2, 32 lanes, 8): 16 * row + k */
+    size_t place[2][256]; /* where in its half a number is held */
+};
+
+static void give_lanes(struct ks_gpu *gpu, uint64_t seed, struct lanes *out)
+{
+    struct ks_error err = {0};
+    uint32_t *lanes = out->held;
+    for (uint32_t i = 0; i < 512; i++)
+        lanes[i] = i % 256;
+    for (uint32_t i = 511; i > 0; i--) { /* shuffled within either half */
+        uint32_t first = i / 256 * 256;
+        uint32_t with = first + (uint32_t)(ks_random_next(&seed) % (i - first + 1));
+        uint32_t moved = lanes[i];
+        lanes[i] = lanes[with];
+        lanes[with] = moved;
+    }
+    if (ks_vk_buffer_reserve(gpu, KS_VK_ON_DEVICE, KS_GPU_LANES_BYTES, "lanes", &gpu->lanes,
+                             &err) != 0 ||
+        ks_vk_buffer_write(gpu, &gpu->lanes, 0, lanes, sizeof out->held, &err) != 0)
+        fail_msg("%s", err.text);
+    gpu->knows_lanes = false;
+    for (size_t i = 0; i < 512; i++)
+        out->place[i / 256][lanes[i]] = i % 256;
+}
+
 /* malloc'ed */
 static void *read_back(struct ks_gpu *gpu, const struct ks_vk_buffer *buffer, size_t bytes)
 {
@@ -187,20 +215,31 @@ static void *read_back(struct ks_gpu *gpu, const struct ks_vk_buffer *buffer, si
     return out;
 }
 
-static void check_row_of_split(const float *x, size_t row, size_t height, uint32_t block,
-                               const struct halves *h, const uint16_t *halves, const float *factors)
+/* What the device made of a batch of activations. */
+struct split {
+    size_t height;
+    uint32_t block;
+    const struct lanes *lanes;
+    const uint16_t *halves;
+    const float *factors;
+};
+
+static void check_row_of_split(const struct split *s, const float *x, size_t row, struct halves *h)
 {
+    const float *factors = s->factors;
     size_t cols = h->cols;
-    ks_gpu_twin_split(x, cols, block, (struct ks_gpu_twin_halves *)&h->twin);
+    ks_gpu_twin_split(x, cols, s->block, &h->twin);
     for (size_t k = 0; k < cols; k++) {
-        size_t at = ((row / 16 * (cols / 16) + k / 16) * 2) * 256 + row % 16 * 16 + k % 16;
-        if (halves[at] != h->twin.high[k] || halves[at + 256] != h->twin.low[k])
+        size_t matrix = (row / 16 * (cols / 16) + k / 16) * 2;
+        const uint16_t *high =
+            s->halves + matrix * 256 + s->lanes->place[0][row % 16 * 16 + k % 16];
+        if (high[0] != h->twin.high[k] || high[256] != h->twin.low[k])
             fail_msg("row %zu, column %zu: %a in %04x and %04x, not %04x and %04x", row, k,
-                     (double)x[k], halves[at], halves[at + 256], h->twin.high[k], h->twin.low[k]);
+                     (double)x[k], high[0], high[256], h->twin.high[k], h->twin.low[k]);
     }
     assert_true(factors[row] == h->twin.back || (isnan(factors[row]) && isnan(h->twin.back)));
-    for (size_t b = 0; b < cols / block; b++)
-        assert_true(factors[(1 + b) * height + row] == h->twin.sums[b]);
+    for (size_t b = 0; b < cols / s->block; b++)
+        assert_true(factors[(1 + b) * s->height + row] == h->twin.sums[b]);
 }
 
 static void a_device_splits_rows_of_every_kind_to_the_bit(void **state)
@@ -215,6 +254,8 @@ static void a_device_splits_rows_of_every_kind_to_the_bit(void **state)
         p.x[i] = element((enum kind)(i / COLS % KINDS), i % COLS, &seed);
     p.x[(M - 1) * COLS + 9] = NAN;
     p.x[(M - 2) * COLS + 575] = -INFINITY;
+    struct lanes lanes;
+    give_lanes(l->gpu, 23, &lanes);
     for (uint32_t block = 16; block <= 32; block *= 2) {
         struct ks_gpu_product d = begin_product(l->gpu, p.w, p.x, M);
         assert_int_equal(ks_gpu_split(&d, HEIGHT, block, &err), 0);
@@ -224,9 +265,9 @@ static void a_device_splits_rows_of_every_kind_to_the_bit(void **state)
             read_back(l->gpu, &l->gpu->factors, HEIGHT * (1 + COLS / block) * sizeof(float));
         struct halves h = make_halves(COLS);
         float zeros[COLS] = {0};
+        struct split s = {HEIGHT, block, &lanes, halves, factors};
         for (size_t row = 0; row < HEIGHT; row++)
-            check_row_of_split(row < M ? p.x + row * COLS : zeros, row, HEIGHT, block, &h, halves,
-                               factors);
+            check_row_of_split(&s, row < M ? p.x + row * COLS : zeros, row, &h);
         free_halves(&h);
         free(factors);
         free(halves);
@@ -239,10 +280,23 @@ static void a_device_splits_rows_of_every_kind_to_the_bit(void **state)
 
 /* A piece's integers and scales, as they come back. */
 struct apart {
-    const int8_t *integers;
+    const struct lanes *lanes;
+    const uint8_t *integers; /* 128 above what they stand for */
     const float *scales, *minima;
     uint64_t width;
 };
+
+/* Bytes lie as lanes hold 32 k: for either 16 of them 8 elements, of every four the middle ones
+ * exchanged. */
+static float integer_at(const struct apart *a, const struct product *p, uint64_t row, uint64_t k)
+{
+    size_t place = a->lanes->place[1][row % 16 * 16 + k % 16], lane = place / 8,
+           element = place % 8;
+    static const size_t exchanged[4] = {0, 2, 1, 3};
+    size_t at = ((row / 16 * (p->cols / 32) + k / 32) * 32 + lane) * 16 + k % 32 / 16 * 8 +
+                element / 4 * 4 + exchanged[element % 4];
+    return (float)a->integers[at] - 128;
+}
 
 static void check_apart(const struct product *p, const struct apart *a, uint64_t first,
                         uint64_t row)
@@ -257,13 +311,14 @@ static void check_apart(const struct product *p, const struct apart *a, uint64_t
         assert_true(a->scales[at] == scale);
         assert_true((a->minima ? a->minima[at] : 0) == minimum);
         for (uint64_t i = 0; i < 16; i++) {
-            assert_true((float)a->integers[row * p->cols + 16 * u + i] == q[i]);
+            assert_true(integer_at(a, p, row, 16 * u + i) == q[i]);
             assert_true(scale * q[i] + minimum == one * decoded[i]);
         }
     }
 }
 
-static void check_piece(struct ks_gpu *gpu, const struct product *p, uint64_t first)
+static void check_piece(struct ks_gpu *gpu, const struct product *p, uint64_t first,
+                        const struct lanes *lanes)
 {
     struct ks_error err = {0};
     struct ks_gpu_grains grains = ks_gpu_grains(p->layout);
@@ -273,14 +328,15 @@ static void check_piece(struct ks_gpu *gpu, const struct product *p, uint64_t fi
     assert_int_equal(ks_gpu_take_apart(&d, &piece, &err), 0);
     assert_int_equal(ks_vk_submit(gpu, d.slot, &err), 0);
     size_t table = piece.width * (p->cols / grains.block);
-    int8_t *integers = read_back(gpu, piece.integers, piece.integers_rows * p->cols);
-    float *scales = read_back(gpu, &gpu->scratch[1], table * (grains.minima ? 2 : 1) * 4);
-    struct apart a = {integers + piece.integers_first * p->cols, scales,
-                      grains.minima ? scales + table : NULL, piece.width};
+    uint8_t *integers = read_back(gpu, piece.integers, piece.width * p->cols);
+    float *scales = read_back(gpu, piece.scales, table * (grains.minima ? 2 : 1) * sizeof(float));
+    struct apart a = {lanes, integers, scales, grains.minima ? scales + table : NULL, piece.width};
     for (uint64_t row = 0; row < piece.rows; row++)
         check_apart(p, &a, first, row);
     for (uint64_t row = piece.rows; row < piece.width; row++)
-        assert_true(a.scales[row] == 0);
+        for (uint64_t k = 0; k < p->cols; k += 5)
+            assert_true(integer_at(&a, p, row, k) == 0 &&
+                        a.scales[k / grains.block * a.width + row] == 0);
     free(scales);
     free(integers);
 }
@@ -289,14 +345,17 @@ static void weights_are_taken_apart_into_the_integers_they_were_made_of(void **s
 {
     (void)state;
     struct listening l;
-    open_listening(&l, &(struct ks_gpu_testing){.scratch_bytes = 128 * 512, .no_self_test = true});
+    struct lanes lanes;
+    open_listening(&l, &(struct ks_gpu_testing){.scratch_bytes = 128 * 288, .no_self_test = true});
     for (enum ks_gpu_layout layout = 0; layout < KS_GPU_LAYOUTS; layout++) {
         if (ks_gpu_grains(layout).block == 0)
             continue;
-        struct product p = make_product(layout, 300, 512);
+        uint64_t cols = ks_gpu_layout_info(layout)->block_elems == 256 ? 512 : 288;
+        struct product p = make_product(layout, 300, cols);
         upload(&p, l.gpu);
+        give_lanes(l.gpu, layout, &lanes);
         for (uint64_t first = 0; first < 300; first += 128)
-            check_piece(l.gpu, &p, first);
+            check_piece(l.gpu, &p, first, &lanes);
         free_product(&p);
     }
     close_listening(&l);
