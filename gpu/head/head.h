@@ -18,7 +18,7 @@ struct ks_gpu_shard {
     uint64_t first, rows;
     struct ks_vk_buffer parts[KS_GPU_MAX_PARTS];
     /* What grains.comp makes of it, where it is kept; apart: once that is there. */
-    struct ks_vk_buffer integers, scales;
+    struct ks_vk_buffer grains, scales;
     bool apart;
 };
 
@@ -53,11 +53,12 @@ struct ks_gpu_tile {
     bool has_maxima;
 };
 
-/* How the path of matrices takes a layout: elements of a row that share a scale, 0 where it holds
- * no integers to multiply; whether they share a minimum too. */
+/* How the path of matrices takes a layout: elements of a row that share a scale, 0 where it
+ * doesn't; whether they share a minimum too; bytes of an element: 1 of an integer, 2 of a half. */
 struct ks_gpu_grains {
     uint32_t block;
     bool minima;
+    uint32_t bytes;
 };
 struct ks_gpu_grains ks_gpu_grains(enum ks_gpu_layout layout);
 

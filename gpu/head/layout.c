@@ -31,21 +31,22 @@ struct ks_gpu_grains ks_gpu_grains(enum ks_gpu_layout layout)
 {
     switch (layout) {
     case KS_GPU_F32:
+        return (struct ks_gpu_grains){0};
     case KS_GPU_F16:
     case KS_GPU_BF16:
-        return (struct ks_gpu_grains){0, false};
+        return (struct ks_gpu_grains){32, false, 2};
     case KS_GPU_U4:
     case KS_GPU_U5:
     case KS_GPU_K4:
     case KS_GPU_K5:
-        return (struct ks_gpu_grains){32, true};
+        return (struct ks_gpu_grains){32, true, 1};
     case KS_GPU_K2:
-        return (struct ks_gpu_grains){16, true};
+        return (struct ks_gpu_grains){16, true, 1};
     case KS_GPU_K3:
     case KS_GPU_K6:
-        return (struct ks_gpu_grains){16, false};
+        return (struct ks_gpu_grains){16, false, 1};
     default:
-        return (struct ks_gpu_grains){32, false};
+        return (struct ks_gpu_grains){32, false, 1};
     }
 }
 

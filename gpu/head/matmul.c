@@ -15,8 +15,7 @@ void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shar
 bool ks_gpu_path_available(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
                            enum ks_gpu_path path)
 {
-    (void)cols; /* whole blocks suit them all */
-    return path != KS_GPU_MATRIX || ks_gpu_has_matrix(gpu, layout);
+    return path != KS_GPU_MATRIX || ks_gpu_has_matrix(gpu, layout, cols);
 }
 
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,

@@ -1,6 +1,6 @@
 /*
  * Products by cooperative matrices: x is split into halves, every piece of the weight taken apart
- * into integers and scales, unless it was before, and then they are multiplied.
+ * into its elements and scales, unless it was before, and then they are multiplied.
  */
 #include "gpu/head/matrix.h"
 
@@ -9,15 +9,16 @@ enum {
     SPLIT_COLS = 256,
     GRAINS_ROWS = 16, /* rows and elements of a work-group of grains.comp */
     GRAINS_COLS = 256,
+    DEEP = 32,      /* columns of a step of matrix.comp */
     KEPT_SHARE = 8, /* of the device's memory, for weights taken apart */
 };
 
 /* What they are given to do at least four times as fast as plain arithmetic, in its units. */
 #define MATRIX_COST 0.25
 
-bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout)
+bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols)
 {
-    return gpu->info.matrix_cores && ks_gpu_grains(layout).block != 0;
+    return gpu->info.matrix_cores && ks_gpu_grains(layout).block != 0 && cols % DEEP == 0;
 }
 
 static int find_lanes(struct ks_gpu_product *p, struct ks_error *err)
@@ -65,6 +66,11 @@ int ks_gpu_split(struct ks_gpu_product *p, uint32_t height, uint32_t block, stru
 
 /* ------------------------------------------------------------------ the weight taken apart */
 
+static uint64_t grain_bytes(const struct ks_gpu_weight *w, uint64_t width)
+{
+    return width * w->cols * ks_gpu_grains(w->layout).bytes;
+}
+
 static uint64_t scale_bytes(const struct ks_gpu_weight *w, uint64_t width)
 {
     struct ks_gpu_grains grains = ks_gpu_grains(w->layout);
@@ -77,14 +83,14 @@ static const uint64_t most_rows =
 
 static uint64_t rows_of_scratch(const struct ks_gpu_product *p)
 {
-    uint64_t most = p->gpu->scratch_bytes / p->w->cols / KS_GPU_WIDE * KS_GPU_WIDE;
+    uint64_t most = p->gpu->scratch_bytes / grain_bytes(p->w, 1) / KS_GPU_WIDE * KS_GPU_WIDE;
     return most ? ks_gpu_least(most, most_rows) : KS_GPU_WIDE;
 }
 
 struct ks_gpu_piece ks_gpu_piece_at(const struct ks_gpu_product *p, struct ks_gpu_shard *shard,
                                     uint64_t first)
 {
-    bool kept = shard->integers.buffer != NULL;
+    bool kept = shard->grains.buffer != NULL;
     uint64_t left = shard->rows - first;
     uint64_t rows = kept ? left : ks_gpu_least(rows_of_scratch(p), left);
     return (struct ks_gpu_piece){
@@ -92,7 +98,7 @@ struct ks_gpu_piece ks_gpu_piece_at(const struct ks_gpu_product *p, struct ks_gp
         .first = first,
         .rows = rows,
         .width = ks_gpu_round_up(rows, KS_GPU_WIDE),
-        .integers = kept ? &shard->integers : &p->gpu->scratch[0],
+        .grains = kept ? &shard->grains : &p->gpu->scratch[0],
         .scales = kept ? &shard->scales : &p->gpu->scratch[1],
     };
 }
@@ -100,8 +106,8 @@ struct ks_gpu_piece ks_gpu_piece_at(const struct ks_gpu_product *p, struct ks_gp
 int ks_gpu_piece_reserve(struct ks_gpu_product *p, const struct ks_gpu_piece *piece,
                          struct ks_error *err)
 {
-    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, piece->width * p->w->cols,
-                             "integers of the weight", piece->integers, err) != 0)
+    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, grain_bytes(p->w, piece->width),
+                             "grains of the weight", piece->grains, err) != 0)
         return -1;
     return ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, scale_bytes(p->w, piece->width),
                                 "scales of the weight", piece->scales, err);
@@ -128,7 +134,7 @@ int ks_gpu_take_apart(struct ks_gpu_product *p, const struct ks_gpu_piece *piece
         .flops = KS_GPU_DECODE_COST * where.width * cols,
     };
     ks_gpu_bind_parts(&d, piece->shard);
-    d.buffers[3] = piece->integers;
+    d.buffers[3] = piece->grains;
     d.buffers[4] = piece->scales;
     d.buffers[5] = &p->gpu->lanes;
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
@@ -141,9 +147,9 @@ static void try_to_keep(struct ks_gpu_product *p)
     struct ks_gpu *gpu = p->gpu;
     struct ks_gpu_weight *w = p->w;
     uint64_t width = ks_gpu_round_up(w->rows, KS_GPU_WIDE), largest = w->shards[0].rows;
-    uint64_t bytes = width * w->cols + scale_bytes(w, width);
+    uint64_t bytes = grain_bytes(w, width) + scale_bytes(w, width);
     if (w->asked_to_keep || gpu->testing.scratch_bytes || largest > most_rows ||
-        ks_gpu_round_up(largest, KS_GPU_WIDE) * w->cols > gpu->max_bytes ||
+        grain_bytes(w, ks_gpu_round_up(largest, KS_GPU_WIDE)) > gpu->max_bytes ||
         gpu->kept_bytes + bytes > gpu->info.memory_bytes / KEPT_SHARE)
         return;
     w->asked_to_keep = true;
@@ -151,14 +157,14 @@ static void try_to_keep(struct ks_gpu_product *p)
         struct ks_error ignored = {0};
         struct ks_gpu_shard *shard = &w->shards[s];
         uint64_t rows = ks_gpu_round_up(shard->rows, KS_GPU_WIDE);
-        if (ks_vk_buffer_create(gpu, KS_VK_ON_DEVICE, rows * w->cols, "integers of the weight",
-                                &shard->integers, &ignored) == 0 &&
+        if (ks_vk_buffer_create(gpu, KS_VK_ON_DEVICE, grain_bytes(w, rows), "grains of the weight",
+                                &shard->grains, &ignored) == 0 &&
             ks_vk_buffer_create(gpu, KS_VK_ON_DEVICE, scale_bytes(w, rows), "scales of the weight",
                                 &shard->scales, &ignored) != 0)
-            ks_vk_buffer_destroy(gpu, &shard->integers);
-        if (!shard->integers.buffer)
+            ks_vk_buffer_destroy(gpu, &shard->grains);
+        if (!shard->grains.buffer)
             return;
-        gpu->kept_bytes += shard->integers.bytes + shard->scales.bytes;
+        gpu->kept_bytes += shard->grains.bytes + shard->scales.bytes;
     }
 }
 
@@ -173,8 +179,8 @@ void ks_gpu_release_apart(struct ks_gpu_weight *w)
 {
     for (size_t s = 0; s < w->n_shards; s++) {
         struct ks_gpu_shard *shard = &w->shards[s];
-        w->gpu->kept_bytes -= shard->integers.bytes + shard->scales.bytes;
-        ks_vk_buffer_destroy(w->gpu, &shard->integers);
+        w->gpu->kept_bytes -= shard->grains.bytes + shard->scales.bytes;
+        ks_vk_buffer_destroy(w->gpu, &shard->grains);
         ks_vk_buffer_destroy(w->gpu, &shard->scales);
     }
 }
@@ -199,9 +205,9 @@ static int multiply(struct ks_gpu_product *p, const struct ks_gpu_piece *piece, 
         .stride = (uint32_t)p->y->stride,
     };
     struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_MATRIX,
+        .key = {.shader = grains.bytes == 1 ? KS_VK_MATRIX : KS_VK_MATRIX_HALVES,
                 .constants = {(uint32_t)p->w->cols, grains.block, grains.minima}},
-        .buffers = {piece->integers, piece->scales, &p->gpu->turned, &p->gpu->factors,
+        .buffers = {piece->grains, piece->scales, &p->gpu->turned, &p->gpu->factors,
                     &p->y->segments[segment], &p->y->maxima[segment]},
         .push = &where,
         .push_bytes = sizeof where,
@@ -226,7 +232,7 @@ static int multiply(struct ks_gpu_product *p, const struct ks_gpu_piece *piece, 
 static int multiply_piece(struct ks_gpu_product *p, const struct ks_gpu_piece *piece,
                           uint32_t height, struct ks_error *err)
 {
-    bool kept = piece->integers == &piece->shard->integers;
+    bool kept = piece->grains == &piece->shard->grains;
     if (!piece->shard->apart) {
         ks_vk_barrier(p->slot); /* the piece before is not read any more */
         if (ks_gpu_take_apart(p, piece, err) != 0)

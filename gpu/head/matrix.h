@@ -16,12 +16,12 @@
  * gpu->factors; with sums of blocks where block isn't 0. */
 int ks_gpu_split(struct ks_gpu_product *p, uint32_t height, uint32_t block, struct ks_error *err);
 
-/* Some rows of a shard, and where grains.comp leaves its integers and scales. */
+/* Some rows of a shard, and where grains.comp leaves it taken apart. */
 struct ks_gpu_piece {
     struct ks_gpu_shard *shard;
     uint64_t first, rows; /* first: in the shard; a multiple of KS_GPU_WIDE */
     uint64_t width;       /* rows, rounded up to KS_GPU_WIDE */
-    struct ks_vk_buffer *integers, *scales;
+    struct ks_vk_buffer *grains, *scales;
 };
 
 /* The rows of a shard from first on: all of it where it is kept, else as many as the scratch

@@ -32,7 +32,7 @@ void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shar
 int ks_gpu_few(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_matrix(struct ks_gpu_product *p, struct ks_error *err);
-bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout);
+bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols);
 /* After a product that failed: what it recorded may never have run. */
 void ks_gpu_forget_apart(struct ks_gpu_weight *w);
 /* Frees what is kept of a weight taken apart. */

@@ -1,7 +1,5 @@
 #include "gpu/head/twin.h"
 
-#include <math.h>
-
 #include "engine/base/bytes.h"
 #include "gpu/head/head.h"
 
@@ -199,7 +197,7 @@ static float levels_k(const struct place *at, float q[16])
 
 /* ------------------------------------------------------------------ rows and products */
 
-float ks_gpu_twin_grains(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
+float ks_gpu_twin_stored(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
                          uint64_t cols, uint64_t row, uint64_t unit, float q[16], float *minimum)
 {
     struct place at = find(layout, parts, cols, row, unit);
@@ -233,7 +231,7 @@ float ks_gpu_twin_grains(enum ks_gpu_layout layout, const void *const parts[KS_G
 float ks_gpu_twin_unit(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
                        uint64_t cols, uint64_t row, uint64_t unit, float q[16])
 {
-    float minimum, scale = ks_gpu_twin_grains(layout, parts, cols, row, unit, q, &minimum);
+    float minimum, scale = ks_gpu_twin_stored(layout, parts, cols, row, unit, q, &minimum);
     if (!ks_gpu_grains(layout).minima)
         return scale;
     for (int i = 0; i < 16; i++)
@@ -249,17 +247,6 @@ void ks_gpu_twin_row(enum ks_gpu_layout layout, const void *const parts[KS_GPU_M
         float scale = ks_gpu_twin_unit(layout, parts, cols, row, u, q);
         for (int i = 0; i < 16; i++)
             out[i] = scale * q[i];
-    }
-}
-
-void ks_gpu_twin_sizes(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
-                       uint64_t cols, uint64_t row, float *out)
-{
-    for (uint64_t u = 0; u < cols / 16; u++, out += 16) {
-        float q[16], minimum;
-        float scale = ks_gpu_twin_grains(layout, parts, cols, row, u, q, &minimum);
-        for (int i = 0; i < 16; i++)
-            out[i] = fabsf(scale * q[i]) + fabsf(minimum);
     }
 }
 

@@ -15,6 +15,10 @@ float ks_gpu_twin_half(uint16_t half);
 
 /* Elements 16 unit .. 16 unit + 15 of a row: the weight is the returned scale times q[i], plus
  * *minimum, which is 0 for layouts without. */
+float ks_gpu_twin_stored(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
+                         uint64_t cols, uint64_t row, uint64_t unit, float q[16], float *minimum);
+/* The same as grains.comp takes it apart, to the bit: q are integers, or halves where the layout
+ * has floats; cols is a multiple of 32. gpu/head/matrix_twin.c. */
 float ks_gpu_twin_grains(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
                          uint64_t cols, uint64_t row, uint64_t unit, float q[16], float *minimum);
 /* The same with minima added: the weight is the returned scale times q[i]. */

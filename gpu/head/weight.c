@@ -139,7 +139,7 @@ uint64_t ks_gpu_weight_bytes(const struct ks_gpu_weight *w)
     for (size_t s = 0; s < w->n_shards; s++) {
         for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
             bytes += w->shards[s].parts[p].bytes;
-        bytes += w->shards[s].integers.bytes + w->shards[s].scales.bytes;
+        bytes += w->shards[s].grains.bytes + w->shards[s].scales.bytes;
     }
     return bytes;
 }

@@ -1,10 +1,12 @@
 // Takes a packed weight apart into what matrix.comp multiplies, whatever the layout: the elements as
-// int8, and for each BLOCK of them along a row a scale and a minimum, turned so that rows are the fast
-// index: (COLS / BLOCK, width). Rows past the last are 0.
+// int8, or as f16 where they are floats, and for each BLOCK of them along a row a scale and a minimum,
+// turned so that rows are the fast index: (COLS / BLOCK, width). Rows past the last are 0.
 //
-// Bytes are 128 above the integers and lie as lanes hold them: (width / 16, COLS / 32, 32 lanes, 2
-// matrices of 16 k, 8 elements), of every four the middle ones exchanged, so that one mask parts a word
-// into two pairs. Twin: ks_gpu_twin_grains.
+// Elements lie as lanes hold them (matrix/lanes.comp): f16 as (width / 16, COLS / 16, 32 lanes, 8
+// elements). Bytes are 128 above the integers, (width / 16, COLS / 32, 32 lanes, 2 matrices of 16 k, 8
+// elements), of every four the middle ones exchanged, so that one mask parts a word into two pairs.
+// f16 are as they were, BF16 times a power of two for each block: what is below 2^-28 of its largest
+// may lose bits. Twin: ks_gpu_twin_grains.
 #version 460
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
@@ -16,25 +18,50 @@ layout(constant_id = 2) const uint MINIMA = 0u; // whether they have them
 
 #define GRAINS
 #include "layouts.glsl"
+#include "power.glsl"
 
+#if defined(LAYOUT_F16) || defined(LAYOUT_BF16)
+const uint SIZE = 2u; // bytes of an element
+#else
+const uint SIZE = 1u;
+#endif
 const uint ROWS = 16;   // of a work-group
 const uint ACROSS = 16; // units of 16 elements of a work-group
-const uint LINE = 4u * ACROSS + 1u;
+const uint UNIT = 4u * SIZE; // words of a unit
+const uint LINE = UNIT * ACROSS + 1u;
 
-layout(std430, binding = 3) writeonly buffer Integers { uvec4 integers[]; };
+layout(std430, binding = 3) writeonly buffer Grains { uvec4 grains[]; };
 layout(std430, binding = 4) writeonly buffer Scales { float scales[]; }; // minima behind them
-layout(std430, binding = 5) readonly buffer Lanes { uint lanes[]; };     // matrix/lanes.comp
+layout(std430, binding = 5) readonly buffer Lanes { uint lanes[]; };     // (2, 32 lanes, 8)
 layout(push_constant) uniform Where { uint first, rows, width; };
 
-shared uint bytes[ROWS * LINE];
+shared uint words[ROWS * LINE];
+shared uint largest[ROWS * ACROSS / 2u]; // of 32 elements, their size's bits
 
-void store(uint row, uint unit, float scale, float q[16])
+// The bits of an element as they are stored; of BF16 `exponent` becomes that of the largest.
+uint grain(float q, uint exponent)
 {
-    uvec4 words = uvec4(0u);
-    [[unroll]] for (uint i = 0u; i < 16u; i++)
-        words[i / 4u] |= uint(int(q[i]) + 128) << (8u * (i % 4u));
-    [[unroll]] for (uint i = 0u; i < 4u; i++)
-        bytes[row * LINE + unit % ACROSS * 4u + i] = words[i];
+#if defined(LAYOUT_F16)
+    return to_half(q);
+#elif defined(LAYOUT_BF16)
+    return to_half(raise(floatBitsToUint(q), exponent));
+#else
+    return uint(int(q) + 128);
+#endif
+}
+
+void store_elements(uint row, uint unit, float q[16], uint exponent)
+{
+    [[unroll]] for (uint w = 0u; w < UNIT; w++) {
+        uint word = 0u;
+        [[unroll]] for (uint i = 0u; i < 4u / SIZE; i++)
+            word |= grain(q[4u / SIZE * w + i], exponent) << (8u * SIZE * i);
+        words[row * LINE + unit * UNIT + w] = word;
+    }
+}
+
+void store_scale(uint row, uint unit, float scale)
+{
     if (unit % (BLOCK / 16u) != 0u)
         return;
     uint at = unit / (BLOCK / 16u) * width + gl_WorkGroupID.x * ROWS + row;
@@ -43,42 +70,72 @@ void store(uint row, uint unit, float scale, float q[16])
         scales[COLS / BLOCK * width + at] = minimum;
 }
 
-// An element of the 16 x 16 matrix whose first word is given.
-uint byte_of(uint at, uint word)
+// An element of the 16 x 16 matrix that begins with the given unit.
+uint element_of(uint at, uint unit)
 {
-    uint row = at / 16u, k = at % 16u;
-    return bytes[row * LINE + word + k / 4u] >> (8u * (k % 4u)) & 0xffu;
+    uint row = at / 16u, k = at % 16u, per_word = 4u / SIZE;
+    uint word = words[row * LINE + unit * UNIT + k / per_word];
+    return word >> (8u * SIZE * (k % per_word)) & (SIZE == 1u ? 0xffu : 0xffffu);
 }
 
-// Of the 32 k whose first word is given.
-uvec4 gather(uint lane, uint word)
+// A lane's halves of the matrix.
+uvec4 gather_halves(uint lane, uint unit)
 {
-    uvec4 out_words;
+    uvec4 v;
     [[unroll]] for (uint i = 0u; i < 4u; i++) {
-        uint from = 256u + 8u * lane + i % 2u * 4u, matrix = word + i / 2u * 4u;
-        out_words[i] = byte_of(lanes[from], matrix) | byte_of(lanes[from + 2u], matrix) << 8 |
-                       byte_of(lanes[from + 1u], matrix) << 16 |
-                       byte_of(lanes[from + 3u], matrix) << 24;
+        uint from = 256u + 8u * lane + 2u * i;
+        v[i] = element_of(lanes[from], unit) | element_of(lanes[from + 1u], unit) << 16;
     }
-    return out_words;
+    return v;
+}
+
+// A lane's bytes of the matrix and of the next.
+uvec4 gather_bytes(uint lane, uint unit)
+{
+    uvec4 v;
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+        uint from = 256u + 8u * lane + i % 2u * 4u, u = unit + i / 2u;
+        v[i] = element_of(lanes[from], u) | element_of(lanes[from + 2u], u) << 8 |
+               element_of(lanes[from + 1u], u) << 16 | element_of(lanes[from + 3u], u) << 24;
+    }
+    return v;
+}
+
+void gather_all()
+{
+    uint thread = gl_LocalInvocationIndex;
+    const uint EACH = 2u / SIZE; // units that a lane takes at once
+    for (uint i = thread; i < ACROSS / EACH * 32u; i += gl_WorkGroupSize.x) {
+        uint lane = i % 32u, unit = i / 32u * EACH, all = gl_WorkGroupID.y * ACROSS + unit;
+        if (all < UNITS)
+            grains[(gl_WorkGroupID.x * (UNITS / EACH) + all / EACH) * 32u + lane] =
+                SIZE == 1u ? gather_bytes(lane, unit) : gather_halves(lane, unit);
+    }
 }
 
 void main()
 {
-    uint thread = gl_LocalInvocationIndex;
-    uint row = thread / ACROSS, unit = gl_WorkGroupID.y * ACROSS + thread % ACROSS;
-    uint in_piece = gl_WorkGroupID.x * ROWS + row;
-    if (unit < UNITS) {
-        float q[16], scale = 0.0;
-        [[unroll]] for (uint i = 0u; i < 16u; i++)
-            q[i] = 0.0;
-        if (in_piece < rows)
-            scale = load_unit(first + in_piece, unit, q);
-        store(row, unit, scale, q);
-    }
+    uint thread = gl_LocalInvocationIndex, row = thread / ACROSS, unit = thread % ACROSS;
+    uint in_piece = gl_WorkGroupID.x * ROWS + row, all = gl_WorkGroupID.y * ACROSS + unit;
+    float q[16], scale = 0.0;
+    [[unroll]] for (uint i = 0u; i < 16u; i++)
+        q[i] = 0.0;
+    if (all < UNITS && in_piece < rows)
+        scale = load_unit(first + in_piece, all, q);
+    uint exponent = 0u;
+#if defined(LAYOUT_BF16)
+    if (thread < ROWS * ACROSS / 2u)
+        largest[thread] = 0u;
     barrier();
-    uint step = gl_WorkGroupID.y * (ACROSS / 2u) + thread / 32u;
-    if (step < COLS / 32u)
-        integers[(gl_WorkGroupID.x * (COLS / 32u) + step) * 32u + thread % 32u] =
-            gather(thread % 32u, thread / 32u * 8u);
+    [[unroll]] for (uint i = 0u; i < 16u; i++)
+        atomicMax(largest[thread / 2u], floatBitsToUint(q[i]) & 0x7fffffffu);
+    barrier();
+    exponent = exponent_of(largest[thread / 2u]);
+    scale = in_piece < rows ? undo(largest[thread / 2u]) : 0.0;
+#endif
+    store_elements(row, unit, q, exponent);
+    if (all < UNITS)
+        store_scale(row, all, scale);
+    barrier();
+    gather_all();
 }

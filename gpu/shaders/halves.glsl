@@ -11,3 +11,15 @@ float half_to_float(uint bits)
         wide = floatBitsToUint(float(mantissa) * 5.9604644775390625e-8);
     return uintBitsToFloat(sign | wide);
 }
+
+// Float to half, to nearest, ties to even; |f| < 65520.
+uint to_half(float f)
+{
+    uint bits = floatBitsToUint(f), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    if (size >= 113u << 23) // a normal half
+        return sign | (size + 0xfffu + (size >> 13 & 1u) - (112u << 23)) >> 13;
+    if (size < 101u << 23) // below half of the least
+        return sign;
+    uint drop = 126u - (size >> 23), mantissa = size & 0x7fffffu | 0x800000u;
+    return sign | (mantissa + (1u << drop - 1u) - 1u + (mantissa >> drop & 1u)) >> drop;
+}

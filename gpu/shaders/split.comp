@@ -1,8 +1,7 @@
 // Splits rows of x, each multiplied by a power of two that brings its largest element to 2^14 .. 2^15,
 // into two halves whose sum it is within 2^-23; of elements below 2^-16 of the largest, within 2^-39
-// of that. Integers alone: a compiler may take f - float(half(f)) for 0, and a device may flush
-// subnormal numbers. Those of x count as 0. A row that is not finite gets a factor of NaN, which is
-// what its products then are. Twin: ks_gpu_twin_split.
+// of that. Integers alone: a compiler may take f - float(half(f)) for 0. A row that is not finite gets a
+// factor of NaN, which is what its products then are. Twin: ks_gpu_twin_split.
 //
 // The halves lie as lanes hold them: (height / 16, cols / 16, 2, 32 lanes, 8 elements), high before low.
 // A work-group takes 16 positions and some of their columns.
@@ -13,6 +12,7 @@
 layout(local_size_x = 256) in;
 
 #include "halves.glsl"
+#include "power.glsl"
 
 layout(std430, binding = 0) readonly buffer X { float x[]; }; // (positions, cols)
 layout(std430, binding = 1) writeonly buffer Halves { uvec4 halves[]; };
@@ -25,40 +25,18 @@ layout(push_constant) uniform Where
                 // behind that the sums (cols / block, height); 0 for none
 };
 
-const uint SMALLEST_NORMAL = 0x00800000u, INFINITE = 0x7f800000u;
-const uint TOP = 127u + 14u; // exponent that the largest element gets
 const uint ROWS = 16u;
 const uint ACROSS = 256u; // columns of a work-group
 
 shared uint largest[ROWS];
 
-// To nearest, ties to even; |f| < 65520.
-uint to_half(float f)
-{
-    uint bits = floatBitsToUint(f), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
-    if (size >= 113u << 23) // a normal half
-        return sign | (size + 0xfffu + (size >> 13 & 1u) - (112u << 23)) >> 13;
-    if (size < 101u << 23) // below half of the least
-        return sign;
-    uint drop = 126u - (size >> 23), mantissa = (size & 0x7fffffu) | SMALLEST_NORMAL;
-    return sign | (mantissa + (1u << drop - 1u) - 1u + (mantissa >> drop & 1u)) >> drop;
-}
-
-uint exponent_of(uint row)
-{
-    return max(largest[row] >> 23, TOP - 126u);
-}
-
-// The element of one of the work-group's rows, with its row's exponent turned into TOP.
+// The element of one of the work-group's rows, times its row's power.
 float scaled(uint row, uint k)
 {
     uint position = gl_WorkGroupID.x * ROWS + row;
     if (position >= positions || largest[row] >= INFINITE)
         return 0.0;
-    uint bits = floatBitsToUint(x[position * cols + k]), size = bits & 0x7fffffffu;
-    if (size < SMALLEST_NORMAL || (size >> 23) + TOP <= exponent_of(row))
-        return 0.0;
-    return uintBitsToFloat(bits + (TOP - exponent_of(row) << 23));
+    return raise(floatBitsToUint(x[position * cols + k]), exponent_of(largest[row]));
 }
 
 void find_largest()
@@ -105,9 +83,7 @@ void main()
     uint to = min(from + ACROSS, cols);
     find_largest();
     if (from == 0u && thread < ROWS)
-        factors[gl_WorkGroupID.x * ROWS + thread] =
-            uintBitsToFloat(largest[thread] < INFINITE ? exponent_of(thread) + 127u - TOP << 23
-                                                       : INFINITE | 1u);
+        factors[gl_WorkGroupID.x * ROWS + thread] = undo(largest[thread]);
     for (uint k = from + thread / 32u * 16u; k < to; k += gl_WorkGroupSize.x / 32u * 16u)
         split(k, thread % 32u);
     if (block != 0u)

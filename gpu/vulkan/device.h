@@ -69,6 +69,7 @@ enum ks_vk_shader {
     KS_VK_SPLIT,
     KS_VK_LANES,  /* where the device has matrix cores */
     KS_VK_MATRIX, /* where the device has matrix cores */
+    KS_VK_MATRIX_HALVES,
     KS_VK_SHADERS,
 };
 

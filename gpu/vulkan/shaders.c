@@ -102,6 +102,12 @@ static const uint32_t few_levels4_k[] =
 static const uint32_t decode_levels4_k[] =
 #include "gpu/shaders/decode_levels4_k.inc"
     ;
+static const uint32_t grains_f16[] =
+#include "gpu/shaders/grains_f16.inc"
+    ;
+static const uint32_t grains_bf16[] =
+#include "gpu/shaders/grains_bf16.inc"
+    ;
 static const uint32_t grains_i8[] =
 #include "gpu/shaders/grains_i8.inc"
     ;
@@ -172,14 +178,13 @@ static const uint32_t lanes[] =
 static const uint32_t matrix[] =
 #include "gpu/shaders/matrix/matrix.inc"
     ;
+static const uint32_t matrix_halves[] =
+#include "gpu/shaders/matrix/matrix_halves.inc"
+    ;
 
 #define CODE(words)                                                                                \
     {                                                                                              \
         words, sizeof words                                                                        \
-    }
-#define BOTH(name)                                                                                 \
-    {                                                                                              \
-        CODE(few_##name), CODE(decode_##name)                                                      \
     }
 #define ALL(name)                                                                                  \
     {                                                                                              \
@@ -187,18 +192,26 @@ static const uint32_t matrix[] =
     }
 
 static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][KS_VK_TURN] = {
-    [KS_GPU_F32] = BOTH(f32),        [KS_GPU_F16] = BOTH(f16),
-    [KS_GPU_BF16] = BOTH(bf16),      [KS_GPU_I8] = ALL(i8),
-    [KS_GPU_I4] = ALL(i4),           [KS_GPU_U4] = ALL(u4),
-    [KS_GPU_I5] = ALL(i5),           [KS_GPU_U5] = ALL(u5),
-    [KS_GPU_LEVELS4] = ALL(levels4), [KS_GPU_FP4] = ALL(fp4),
-    [KS_GPU_K2] = ALL(k2),           [KS_GPU_K3] = ALL(k3),
-    [KS_GPU_K4] = ALL(k4),           [KS_GPU_K5] = ALL(k5),
-    [KS_GPU_K6] = ALL(k6),           [KS_GPU_LEVELS4_K] = ALL(levels4_k),
+    [KS_GPU_F32] = {CODE(few_f32), CODE(decode_f32)},
+    [KS_GPU_F16] = ALL(f16),
+    [KS_GPU_BF16] = ALL(bf16),
+    [KS_GPU_I8] = ALL(i8),
+    [KS_GPU_I4] = ALL(i4),
+    [KS_GPU_U4] = ALL(u4),
+    [KS_GPU_I5] = ALL(i5),
+    [KS_GPU_U5] = ALL(u5),
+    [KS_GPU_LEVELS4] = ALL(levels4),
+    [KS_GPU_FP4] = ALL(fp4),
+    [KS_GPU_K2] = ALL(k2),
+    [KS_GPU_K3] = ALL(k3),
+    [KS_GPU_K4] = ALL(k4),
+    [KS_GPU_K5] = ALL(k5),
+    [KS_GPU_K6] = ALL(k6),
+    [KS_GPU_LEVELS4_K] = ALL(levels4_k),
 };
 static const struct ks_vk_code alone[] = {
-    CODE(turn),  CODE(many),   CODE(aim),   CODE(compare), CODE(total),
-    CODE(limit), CODE(maxima), CODE(split), CODE(lanes),   CODE(matrix),
+    CODE(turn),   CODE(many),  CODE(aim),   CODE(compare), CODE(total),         CODE(limit),
+    CODE(maxima), CODE(split), CODE(lanes), CODE(matrix),  CODE(matrix_halves),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)

@@ -16,7 +16,7 @@ static void path_of(const char *name, char *out, size_t size)
     snprintf(out, size, "%s/" FOLDER "/%s", getenv("KS_SOURCE_ROOT"), name);
 }
 
-static const char *const shaders[] = {"lanes", "matrix"};
+static const char *const shaders[] = {"lanes", "matrix", "matrix_halves"};
 
 /* A .inc's first lines are comments: how it was made, then digest and name of each source. */
 static void check_sources(const char *shader)
@@ -137,8 +137,12 @@ static void the_validator_accepts_the_kept_shaders(void **state)
     static const uint32_t matrix[] =
 #include "gpu/shaders/matrix/matrix.inc"
         ;
+    static const uint32_t matrix_halves[] =
+#include "gpu/shaders/matrix/matrix_halves.inc"
+        ;
     check_valid(lanes, sizeof lanes);
     check_valid(matrix, sizeof matrix);
+    check_valid(matrix_halves, sizeof matrix_halves);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-// Many positions by cooperative matrices: y = x W^T of stored integers, which are exact in f16, and of
-// x in two halves (split.comp). Products are added in f32 over the elements that share a scale; then
+// Many positions by cooperative matrices: y = x W^T of stored integers, which are exact in f16, or, where
+// HALVES is defined, of f16, and of x in two halves (split.comp). Products are added in f32 over the elements that share a scale; then
 // scale and sum join an f32 accumulator, and so does the minimum, times the sum of x over them.
 //
 // A work-group makes 64 positions x 128 rows, a subgroup 32 x 64 of them by itself: x and the integers
@@ -30,11 +30,11 @@ layout(constant_id = 0) const uint COLS = 1024;
 layout(constant_id = 1) const uint BLOCK = 32;  // elements that share a scale: 16 or 32
 layout(constant_id = 2) const uint MINIMA = 0u; // whether they have minima
 
-layout(std430, binding = 0) readonly buffer Integers { uvec4 integers[]; }; // grains.comp
-layout(std430, binding = 1) readonly buffer Scales { vec4 scales[]; };      // grains.comp
-layout(std430, binding = 2) readonly buffer Halves { uvec4 halves[]; };     // split.comp
-layout(std430, binding = 3) readonly buffer Factors { float factors[]; };   // split.comp
-layout(std430, binding = 4) writeonly buffer Y { vec4 y[]; };               // (positions, stride)
+layout(std430, binding = 0) readonly buffer Grains { uvec4 grains[]; };   // grains.comp
+layout(std430, binding = 1) readonly buffer Scales { vec4 scales[]; };    // grains.comp
+layout(std430, binding = 2) readonly buffer Halves { uvec4 halves[]; };   // split.comp
+layout(std430, binding = 3) readonly buffer Factors { float factors[]; }; // split.comp
+layout(std430, binding = 4) writeonly buffer Y { vec4 y[]; };             // (positions, stride)
 layout(push_constant) uniform Where
 {
     uint x_first, height;  // position of the first work-group, and of all there are
@@ -54,10 +54,13 @@ shared uvec4 corner[SUBGROUPS][16u * LINE];
 const int BY_ROWS = gl_CooperativeMatrixLayoutRowMajor;
 const int BY_COLUMNS = gl_CooperativeMatrixLayoutColumnMajor;
 
-// What a lane reads of 32 k: of x the high and low halves of 16 k, then of the next 16.
+// What a lane reads of 32 k ahead of time: of x the high and low halves of 16 k, then of the next 16;
+// and the integers, while f16 would not find registers.
 struct Step {
     uvec4 x[DOWN][4];
+#if !defined(HALVES)
     uvec4 w[ACROSS];
+#endif
 };
 
 Step fetch(uint step, uint position, uint row)
@@ -67,12 +70,14 @@ Step fetch(uint step, uint position, uint row)
     [[unroll]] for (uint i = 0u; i < DOWN; i++)
         [[unroll]] for (uint k = 0u; k < 4u; k++)
             s.x[i][k] = halves[((position / 16u + i) * (COLS / 8u) + step * 4u + k) * 32u + lane];
+#if !defined(HALVES)
     [[unroll]] for (uint j = 0u; j < ACROSS; j++)
-        s.w[j] = integers[((row / 16u + j) * (COLS / 32u) + step) * 32u + lane];
+        s.w[j] = grains[((row / 16u + j) * (COLS / 32u) + step) * 32u + lane];
+#endif
     return s;
 }
 
-void set(out X_MATRIX m, uvec4 v)
+void set_x(out X_MATRIX m, uvec4 v)
 {
     [[unroll]] for (uint i = 0u; i < 4u; i++) {
         f16vec2 both = unpackFloat2x16(v[i]);
@@ -81,13 +86,23 @@ void set(out X_MATRIX m, uvec4 v)
     }
 }
 
+#if defined(HALVES)
+void set_w(out W_MATRIX m, uvec4 v)
+{
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+        f16vec2 both = unpackFloat2x16(v[i]);
+        m[2u * i] = both.x;
+        m[2u * i + 1u] = both.y;
+    }
+}
+#else
 // Bytes 0 and 2 of a word, 128 above the integers they stand for: 0x6400 with u below it is 1024 + u.
 f16vec2 widen(uint word)
 {
     return unpackFloat2x16((word & 0x00ff00ffu) | 0x64006400u) - f16vec2(1152.0);
 }
 
-void set(out W_MATRIX m, uvec2 v)
+void set_w(out W_MATRIX m, uvec2 v)
 {
     [[unroll]] for (uint i = 0u; i < 2u; i++) {
         f16vec2 even = widen(v[i]), odd = widen(v[i] >> 8);
@@ -97,6 +112,8 @@ void set(out W_MATRIX m, uvec2 v)
         m[4u * i + 3u] = odd.y;
     }
 }
+
+#endif
 
 SUMS acc[DOWN][ACROSS];
 
@@ -113,13 +130,19 @@ void multiply(Step s, uint step, uint position, uint row)
     X_MATRIX low[DOWN][2];
     [[unroll]] for (uint i = 0u; i < DOWN; i++)
         [[unroll]] for (uint k = 0u; k < 2u; k++) {
-            set(high[i][k], s.x[i][2u * k]);
-            set(low[i][k], s.x[i][2u * k + 1u]);
+            set_x(high[i][k], s.x[i][2u * k]);
+            set_x(low[i][k], s.x[i][2u * k + 1u]);
         }
     [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
         W_MATRIX q[2];
-        set(q[0], s.w[j].xy);
-        set(q[1], s.w[j].zw);
+#if defined(HALVES)
+        uint at = ((row / 16u + j) * (COLS / 16u) + step * 2u) * 32u + gl_SubgroupInvocationID;
+        set_w(q[0], grains[at]);
+        set_w(q[1], grains[at + 32u]);
+#else
+        set_w(q[0], s.w[j].xy);
+        set_w(q[1], s.w[j].zw);
+#endif
         [[unroll]] for (uint part = 0u; part < DEEP / BLOCK; part++) {
             uint block = step * (DEEP / BLOCK) + part;
             SUMS scale = row_of_scales(block, row + 16u * j);
