@@ -24,8 +24,9 @@
  * alone, so its bits are the same for any m, any place among the m and any sharding. Two paths
  * agree by tolerance: |error| <= 1e-5 * sum |x w|, typically under 1e-6 of it. By KS_GPU_MATRIX, in
  * layouts with minima, of sum |x| (|d q| + |m|), since it multiplies these apart; elements of x
- * below 2^-16 of the largest of their row may be off by 2^-39 of that, subnormal ones count as 0,
- * and a row that is not finite makes NaN of all its outputs.
+ * below 2^-16 of the largest of their row may be off by 2^-39 of that, elements of BF16 below 2^-28
+ * of the largest of their 32 by 2^-39 of that; subnormal ones count as 0, and a row of x that is
+ * not finite makes NaN of all its outputs.
  */
 #ifndef KS_GPU_GPU_H
 #define KS_GPU_GPU_H
@@ -163,8 +164,8 @@ size_t ks_gpu_weight_shards(const struct ks_gpu_weight *w);
 enum ks_gpu_path {
     KS_GPU_FEW,    /* reads the packed weight once for every 1 to 4 positions */
     KS_GPU_MANY,   /* decodes the weight to f32 in pieces, then works in tiles of 64 x 128 */
-    KS_GPU_MATRIX, /* stored integers by cooperative matrices of f16, x in two halves; not on every
-                      device, and not for F32, F16 and BF16 */
+    KS_GPU_MATRIX, /* cooperative matrices of f16, x in two halves; not on every device, not for
+                      F32, and cols is a multiple of 32 */
     KS_GPU_PATHS,
 };
 /* "few rows", "many rows", "matrix cores" */
