@@ -57,10 +57,11 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
     if (ks_gpu_prove(w->gpu, w->layout, w->cols, path, err) != 0)
         return -1;
     struct ks_gpu_product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
-    if (record(&p, path, x, times, err) != 0) {
+    int failed = record(&p, path, x, times, err);
+    if (failed || ks_vk_rehearsing(p.gpu))
         ks_gpu_forget_apart(w);
+    if (failed)
         return -1;
-    }
     y->ready = p.gpu->submitted;
     y->has_maxima = path != KS_GPU_FEW;
     return 0;

@@ -33,7 +33,7 @@ int ks_gpu_few(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_matrix(struct ks_gpu_product *p, struct ks_error *err);
 bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols);
-/* After a product that failed: what it recorded may never have run. */
+/* After a product that failed or was a rehearsal: what it recorded may never run. */
 void ks_gpu_forget_apart(struct ks_gpu_weight *w);
 /* Frees what is kept of a weight taken apart. */
 void ks_gpu_release_apart(struct ks_gpu_weight *w);
