@@ -98,6 +98,8 @@ struct ks_hparams {
     char architecture[32];
     struct ks_design design;
     uint32_t layers, hidden, vocab, context;
+    uint32_t spare_layers; /* in the file behind the others: they guess tokens further ahead, and
+                              nothing here computes them */
     uint32_t heads, kv_heads, head_dim, head_dim_v, ffn; /* the greatest of any layer */
     float norm_eps;
     float embedding_scale;             /* on the embedding's rows */
@@ -150,7 +152,9 @@ struct ks_net_layer {
     const float *post_ffn_norm; /* (hidden) */
 
     /* Experts lie one behind the other: expert e is rows e * (rows / experts) on of a stack. */
-    struct ks_matrix router;                                 /* (experts, hidden) */
+    struct ks_matrix router;          /* (experts, hidden) */
+    struct ks_matrix gate_up_experts; /* each expert's gate and then its up, where the file has them
+                                         so; the next two are empty then */
     struct ks_matrix gate_experts, up_experts, down_experts; /* (experts * rows of each, .) */
     const float *bias_router, *preference;                   /* (experts) */
     const float *bias_gate_experts, *bias_up_experts;        /* (experts, expert_ffn) */

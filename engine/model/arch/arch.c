@@ -34,7 +34,7 @@ static const struct ks_parts mixers[] = {
 static const struct ks_parts mlps[] = {
     [KS_MLP_GATED] = {BIT(KS_PART_FFN) | BIT(KS_PART_FFN_GATE), BIT(KS_PART_FFN_GATE_UP)},
     [KS_MLP_PLAIN] = {BIT(KS_PART_FFN), 0},
-    [KS_MLP_EXPERTS] = {BIT(KS_PART_EXPERTS), 0},
+    [KS_MLP_EXPERTS] = {BIT(KS_PART_EXPERTS), BIT(KS_PART_EXPERTS_GATE_UP)},
 };
 
 struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_traits *layer)

@@ -50,6 +50,7 @@ enum ks_role {
     KS_ROLE_ROUTER,
     KS_ROLE_GATE_EXPERTS,
     KS_ROLE_UP_EXPERTS,
+    KS_ROLE_GATE_UP_EXPERTS,
     KS_ROLE_DOWN_EXPERTS,
     KS_ROLE_ROUTER_BIAS,
     KS_ROLE_GATE_EXPERTS_BIAS,
@@ -100,6 +101,7 @@ enum ks_part {
     KS_PART_POST_FFN_NORM,
     KS_PART_SINKS,
     KS_PART_EXPERTS,
+    KS_PART_EXPERTS_GATE_UP,   /* gate and up of each expert in one, where the file has it so */
     KS_PART_EXPERT_BIAS,       /* the router's too */
     KS_PART_EXPERT_PREFERENCE, /* moves the choice of experts alone */
     KS_PART_SHARED_EXPERT,
@@ -126,6 +128,7 @@ enum ks_key_set {
     KS_KEYS_EXPERTS,
     KS_KEYS_CONV,
     KS_KEYS_DELTA,
+    KS_KEYS_SPARE, /* layers that guess tokens further ahead */
 };
 
 /* A tensor's name that in this architecture stands for another role than roles.c says. */
@@ -205,8 +208,9 @@ enum ks_dim {
     KS_DIM_Q_GATED, /* as Q, or twice that */
     KS_DIM_EXPERTS,
     KS_DIM_EXPERT_FFN,
-    KS_DIM_FFN_STACK,    /* experts * expert_ffn */
-    KS_DIM_HIDDEN_STACK, /* experts * hidden */
+    KS_DIM_FFN_STACK,     /* experts * expert_ffn */
+    KS_DIM_GATE_UP_STACK, /* twice that */
+    KS_DIM_HIDDEN_STACK,  /* experts * hidden */
     KS_DIM_SHARED_FFN,
     KS_DIM_TAPS,
     KS_DIM_CONV_IN,        /* 3 * hidden */

@@ -86,7 +86,7 @@ static const struct ks_arch architectures[] = {
         .design = {.gated_attention = 1},
         .required = WHOLE | PRE_NORM,
         .attention = BIT(KS_PART_QK_NORM),
-        .keys = BIT(KS_KEYS_DELTA),
+        .keys = BIT(KS_KEYS_DELTA) | BIT(KS_KEYS_SPARE),
         .aliases = delta_names,
     },
     {
@@ -98,7 +98,7 @@ static const struct ks_arch architectures[] = {
         .required = WHOLE | PRE_NORM,
         .attention = BIT(KS_PART_QK_NORM),
         .experts = SHARED_EXPERT,
-        .keys = BIT(KS_KEYS_DELTA) | BIT(KS_KEYS_EXPERTS),
+        .keys = BIT(KS_KEYS_DELTA) | BIT(KS_KEYS_EXPERTS) | BIT(KS_KEYS_SPARE),
         .aliases = delta_names,
     },
     {

@@ -81,6 +81,7 @@ static const struct field fields[] = {
     REAL_OF(KS_KEYS_SCALES, "residual_scale", residual_scale, false, 0, 1e6),
     REAL_OF(KS_KEYS_LOGIT_SCALE, "logit_scale", logit_scale, false, 0, 1e6),
     REAL_OF(KS_KEYS_TEMPERATURE, "attention.temperature_scale", temperature_scale, false, 0, 1e6),
+    WHOLE_OF(KS_KEYS_SPARE, "nextn_predict_layers", spare_layers, false, 0, KS_MAX_LAYERS),
     WHOLE_OF(KS_KEYS_EXPERTS, "expert_count", experts, false, 0, 4096),
     WHOLE_OF(KS_KEYS_EXPERTS, "expert_used_count", experts_used, false, 0, 4096),
     WHOLE_OF(KS_KEYS_EXPERTS, "expert_feed_forward_length", expert_ffn, false, 1, 1 << 22),

@@ -57,6 +57,20 @@ static int check_architecture(const struct reader *r, const struct ks_arch **arc
                    r->file, r->h->architecture, known);
 }
 
+/* The layers that are computed, and those behind them. */
+static int part_layers(const struct reader *r, struct ks_error *err)
+{
+    struct ks_hparams *h = r->h;
+    if (h->spare_layers >= h->layers)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "%s: %s.nextn_predict_layers (%u) leaves none of %s.block_count (%u)",
+                       r->file, h->architecture, h->spare_layers, h->architecture, h->layers);
+    h->layers -= h->spare_layers;
+    for (uint32_t i = 0; i < h->spare_layers; i++)
+        h->layer[h->layers + i] = (struct ks_layer_traits){0};
+    return 0;
+}
+
 static int check_heads_of(const struct reader *r, struct ks_layer_traits *l, struct ks_error *err)
 {
     const struct ks_hparams *h = r->h;
@@ -240,7 +254,8 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
     h.window = arch->window;
     h.attn_softcap = arch->attn_softcap;
     h.final_softcap = arch->final_softcap;
-    if (ks_fields_read(g, file, arch, &h, err) || ks_experts_read(g, file, arch, &h, err))
+    if (ks_fields_read(g, file, arch, &h, err) || part_layers(&r, err) ||
+        ks_experts_read(g, file, arch, &h, err))
         return -1;
     ks_arch_layers(arch, &h);
     if (check_heads(&r, err) || check_rope(&r, arch, err) || check_delta(&r, err) ||

@@ -128,6 +128,8 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
                                    KS_DIM_HIDDEN, KS_DIM_FFN_STACK),
     [KS_ROLE_UP_EXPERTS] =
         STACK(KS_PART_EXPERTS, "ffn_up_exps.weight", up_experts, KS_DIM_HIDDEN, KS_DIM_FFN_STACK),
+    [KS_ROLE_GATE_UP_EXPERTS] = STACK(KS_PART_EXPERTS_GATE_UP, "ffn_gate_up_exps.weight",
+                                      gate_up_experts, KS_DIM_HIDDEN, KS_DIM_GATE_UP_STACK),
     [KS_ROLE_DOWN_EXPERTS] = STACK(KS_PART_EXPERTS, "ffn_down_exps.weight", down_experts,
                                    KS_DIM_EXPERT_FFN, KS_DIM_HIDDEN_STACK),
     [KS_ROLE_ROUTER_BIAS] =
@@ -241,6 +243,8 @@ static uint64_t sparse_dim_size(enum ks_dim dim, const struct ks_hparams *h)
         return h->expert_ffn;
     case KS_DIM_FFN_STACK:
         return (uint64_t)h->experts * h->expert_ffn;
+    case KS_DIM_GATE_UP_STACK:
+        return 2 * (uint64_t)h->experts * h->expert_ffn;
     case KS_DIM_HIDDEN_STACK:
         return (uint64_t)h->experts * h->hidden;
     case KS_DIM_SHARED_FFN:
@@ -332,6 +336,7 @@ const char *ks_dim_name(enum ks_dim dim)
         [KS_DIM_EXPERTS] = "expert_count",
         [KS_DIM_EXPERT_FFN] = "expert_feed_forward_length",
         [KS_DIM_FFN_STACK] = "expert_count x expert_feed_forward_length",
+        [KS_DIM_GATE_UP_STACK] = "2 x expert_count x expert_feed_forward_length",
         [KS_DIM_HIDDEN_STACK] = "expert_count x embedding_length",
         [KS_DIM_SHARED_FFN] = "expert_shared_feed_forward_length",
         [KS_DIM_TAPS] = "length of the convolution",

@@ -31,10 +31,11 @@ static double stack_flops(const struct ks_matrix *stack, const struct ks_hparams
 
 static double experts_flops(const struct ks_net_layer *l, const struct ks_hparams *h, double rows)
 {
-    return matrix_flops(&l->router, rows) + stack_flops(&l->gate_experts, h, rows) +
-           stack_flops(&l->up_experts, h, rows) + stack_flops(&l->down_experts, h, rows) +
-           matrix_flops(&l->shared_gate, rows) + matrix_flops(&l->shared_up, rows) +
-           matrix_flops(&l->shared_down, rows) + matrix_flops(&l->shared_router, rows);
+    return matrix_flops(&l->router, rows) + stack_flops(&l->gate_up_experts, h, rows) +
+           stack_flops(&l->gate_experts, h, rows) + stack_flops(&l->up_experts, h, rows) +
+           stack_flops(&l->down_experts, h, rows) + matrix_flops(&l->shared_gate, rows) +
+           matrix_flops(&l->shared_up, rows) + matrix_flops(&l->shared_down, rows) +
+           matrix_flops(&l->shared_router, rows);
 }
 
 static double shortconv_flops(const struct ks_net_layer *l, const struct ks_hparams *h, double n,

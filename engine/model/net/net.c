@@ -25,6 +25,15 @@ static size_t vector_floats(uint64_t n)
     return ((size_t)n + 15) & ~(size_t)15; /* each starts on a cache line */
 }
 
+/* Whether a tensor is of a layer that nothing here computes. */
+static bool is_spare(const struct binding *b, size_t i)
+{
+    const struct ks_hparams *h = &b->model->hparams;
+    uint32_t layer;
+    ks_role_of(b->arch, ks_model_tensor_name(b->model, i), &layer);
+    return layer >= h->layers && layer - h->layers < h->spare_layers;
+}
+
 static int find_role(const struct binding *b, size_t i, enum ks_role *role, uint32_t *layer,
                      struct ks_error *err)
 {
@@ -84,6 +93,8 @@ static int check_all(const struct binding *b, size_t *floats, struct ks_error *e
     for (size_t i = 0; i < b->model->n_tensors; i++) {
         enum ks_role role;
         uint32_t layer;
+        if (is_spare(b, i))
+            continue;
         if (find_role(b, i, &role, &layer, err) ||
             check_tensor(b, i, ks_role_info(role), layer, err))
             return -1;
@@ -167,6 +178,8 @@ static int fill_slots(struct binding *b, struct ks_error *err)
 {
     for (size_t i = 0; i < b->model->n_tensors; i++) {
         uint32_t layer;
+        if (is_spare(b, i))
+            continue;
         enum ks_role role = ks_role_of(b->arch, ks_model_tensor_name(b->model, i), &layer);
         const struct ks_role_info *info = ks_role_info(role);
         const struct ks_matrix *t = &b->tensors[i];
@@ -181,13 +194,20 @@ static int fill_slots(struct binding *b, struct ks_error *err)
     return 0;
 }
 
+/* Whether another tensor holds what a role's would. */
+static bool is_held(const struct ks_net *net, enum ks_role role, uint32_t layer)
+{
+    return (role == KS_ROLE_GATE_EXPERTS || role == KS_ROLE_UP_EXPERTS) &&
+           net->layers[layer].gate_up_experts.data;
+}
+
 static int check_slot(struct binding *b, enum ks_role role, uint32_t layer, struct ks_error *err)
 {
     const struct ks_role_info *info = ks_role_info(role);
     struct ks_parts parts =
         ks_arch_parts(b->arch, info->per_layer ? &b->model->hparams.layer[layer] : NULL);
     if (info->n_pieces || !(parts.required & KS_PART_BIT(info->part)) ||
-        slot_filled(&b->net, info, layer))
+        slot_filled(&b->net, info, layer) || is_held(&b->net, role, layer))
         return 0;
     char name[64];
     ks_role_name(b->arch, role, layer, name, sizeof name);

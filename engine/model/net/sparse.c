@@ -15,6 +15,7 @@ enum part {
     TOKENS,
     WEIGHTS,
     STARTS, /* (experts + 1) */
+    HALVES, /* (2 * experts + 1): starts of a stack whose experts are two matrices each */
     ROWS,   /* (tokens * used, hidden): gathered, then what experts make of them */
     GATE,   /* (tokens * used, expert_ffn) */
     UP,
@@ -40,6 +41,7 @@ static size_t lay_out(const struct ks_hparams *h, size_t tokens, size_t at[PARTS
         [TOKENS] = pairs,
         [WEIGHTS] = pairs,
         [STARTS] = 2 * ((size_t)h->experts + 1),
+        [HALVES] = 2 * (2 * (size_t)h->experts + 1),
         [ROWS] = pairs * h->hidden,
         [GATE] = pairs * h->expert_ffn,
         [UP] = pairs * h->expert_ffn,
@@ -119,6 +121,36 @@ static int project(const struct tokens *t, const struct ks_matrix *w, const floa
     return 0;
 }
 
+/* The first or second half of each expert's matrix: the other one gets no rows. */
+static int project_half(const struct tokens *t, const struct ks_matrix *w, size_t half,
+                        const float *bias, const float *in, float *out, struct ks_error *err)
+{
+    struct ks_cpu *cpu = t->s->body->cpu;
+    size_t experts = t->s->net->hparams->experts, dim = (size_t)w->rows / (2 * experts);
+    size_t *starts = (size_t *)(void *)t->part[HALVES];
+    for (size_t e = 0; e < experts; e++) {
+        starts[2 * e] = t->routes.starts[e];
+        starts[2 * e + 1] = t->routes.starts[half == 0 ? e + 1 : e];
+    }
+    starts[2 * experts] = t->routes.starts[experts];
+    if (ks_matmul_stacked(cpu, w, 2 * experts, starts, in, (size_t)w->cols, out, dim, err))
+        return -1;
+    if (bias)
+        ks_add_expert_bias(cpu, out, bias, dim, t->routes.starts, experts);
+    return 0;
+}
+
+static int project_gate_and_up(const struct tokens *t, const float *rows, struct ks_error *err)
+{
+    const struct ks_net_layer *l = t->s->layer;
+    float *gate = t->part[GATE], *up = t->part[UP];
+    if (!l->gate_up_experts.data)
+        return project(t, &l->gate_experts, l->bias_gate_experts, rows, gate, err) ||
+               project(t, &l->up_experts, l->bias_up_experts, rows, up, err);
+    return project_half(t, &l->gate_up_experts, 0, l->bias_gate_experts, rows, gate, err) ||
+           project_half(t, &l->gate_up_experts, 1, l->bias_up_experts, rows, up, err);
+}
+
 static int run_experts(const struct tokens *t, struct ks_error *err)
 {
     const struct ks_hparams *h = t->s->net->hparams;
@@ -127,10 +159,8 @@ static int run_experts(const struct tokens *t, struct ks_error *err)
     size_t pairs = t->n * h->experts_used;
     float *rows = t->part[ROWS], *gate = t->part[GATE], *up = t->part[UP];
     ks_gather_rows(cpu, t->in, h->hidden, t->routes.tokens, pairs, rows);
-    if (project(t, &l->gate_experts, l->bias_gate_experts, rows, gate, err) ||
-        project(t, &l->up_experts, l->bias_up_experts, rows, up, err))
-        return -1;
-    if (ks_block_gate(t->s, gate, up, pairs, h->expert_ffn, err))
+    if (project_gate_and_up(t, rows, err) ||
+        ks_block_gate(t->s, gate, up, pairs, h->expert_ffn, err))
         return -1;
     return project(t, &l->down_experts, l->bias_down_experts, gate, rows, err);
 }

@@ -83,8 +83,8 @@ class File:
         print(self.name, "logits up to", np.abs(logits).max(), "deviation", logits.std())
 
 
-def numbers(f, c):
-    f.u32(block_count=c.num_hidden_layers, context_length=256, embedding_length=c.hidden_size,
+def numbers(f, c, spare=0):
+    f.u32(block_count=c.num_hidden_layers + spare, context_length=256, embedding_length=c.hidden_size,
           attention__head_count=c.num_attention_heads, vocab_size=VOCAB)
     f.f32(attention__layer_norm_rms_epsilon=getattr(c, "norm_eps", c.rms_norm_eps))
 
@@ -110,11 +110,14 @@ def attention(f, s, i, here, biases=False, norms=None, add=0, out="o_proj"):
         f.put(f"blk.{i}.attn_{ours}.weight", s[f"{here}.{theirs}.weight"] + add)
 
 
-def experts(f, s, i, here, gate="gate.weight"):
+def experts(f, s, i, here, gate="gate.weight", fused=False):
     both = s[f"{here}.experts.gate_up_proj"]
     f.put(f"blk.{i}.ffn_gate_inp.weight", s[f"{here}.{gate}"])
-    f.put(f"blk.{i}.ffn_gate_exps.weight", both[:, : both.shape[1] // 2])
-    f.put(f"blk.{i}.ffn_up_exps.weight", both[:, both.shape[1] // 2:])
+    if fused:
+        f.put(f"blk.{i}.ffn_gate_up_exps.weight", both)
+    else:
+        f.put(f"blk.{i}.ffn_gate_exps.weight", both[:, : both.shape[1] // 2])
+        f.put(f"blk.{i}.ffn_up_exps.weight", both[:, both.shape[1] // 2:])
     f.put(f"blk.{i}.ffn_down_exps.weight", s[f"{here}.experts.down_proj"])
 
 
@@ -230,20 +233,20 @@ def qwen35moe(f_name, vocab):
     m = transformers.Qwen3_5MoeForCausalLM(c).eval()
     randomize(m, 4)
     s, f = m.state_dict(), File(f_name, "qwen35moe", vocab)
-    numbers(f, c)
+    numbers(f, c, spare=1)
     f.array("rope.dimension_sections", [2, 1, 1, 0])
     f.u32(attention__head_count_kv=2, attention__key_length=32, attention__value_length=32,
           expert_count=4, expert_used_count=2, expert_feed_forward_length=24,
           expert_shared_feed_forward_length=32, ssm__conv_kernel=4, ssm__state_size=dim,
           ssm__group_count=keys, ssm__time_step_rank=values, ssm__inner_size=values * dim,
-          full_attention_interval=4, rope__dimension_count=8)
+          full_attention_interval=4, rope__dimension_count=8, nextn_predict_layers=1)
     f.f32(rope__freq_base=1e7)
     ends(f, s, add=1)
     for i, kind in enumerate(c.layer_types):
         here = f"model.layers.{i}"
         f.put(f"blk.{i}.attn_norm.weight", s[here + ".input_layernorm.weight"] + 1)
         f.put(f"blk.{i}.post_attention_norm.weight", s[here + ".post_attention_layernorm.weight"] + 1)
-        experts(f, s, i, here + ".mlp")
+        experts(f, s, i, here + ".mlp", fused=i % 2 == 1)
         shared_expert(f, s, i, here + ".mlp")
         if kind == "full_attention":
             attention(f, s, i, here + ".self_attn", norms=("q_norm", "k_norm"), add=1)
@@ -260,6 +263,9 @@ def qwen35moe(f_name, vocab):
         f.put(f"blk.{i}.ssm_dt.bias", heads(s[net + "dt_bias"], 1))
         f.put(f"blk.{i}.ssm_norm.weight", s[net + "norm.weight"])
         f.put(f"blk.{i}.ssm_out.weight", heads(s[net + "out_proj.weight"], dim, 1))
+    # A layer that would guess a token further ahead, which no logit depends on.
+    f.put("blk.4.attn_norm.weight", torch.ones(64))
+    f.put("blk.4.nextn.eh_proj.weight", torch.ones(64, 128))
     f.finish(m, 14)
 
 
