@@ -31,9 +31,9 @@ static int check_counts(const struct reader *r, const struct ks_arch *arch, stru
                        h->architecture);
     if (h->expert_ffn == 0)
         h->expert_ffn = h->ffn;
-    if (!(arch->experts & KS_PART_BIT(KS_PART_SHARED_EXPERT)))
+    if (!((arch->experts | arch->optional) & KS_PART_BIT(KS_PART_SHARED_EXPERT)))
         h->shared_ffn = 0;
-    else if (h->shared_ffn == 0)
+    else if (h->shared_ffn == 0 && arch->experts & KS_PART_BIT(KS_PART_SHARED_EXPERT))
         h->shared_ffn = h->ffn;
     if (h->expert_ffn == 0)
         return ks_fail(err, KS_BAD_INPUT, "%s: metadata key %s is missing", r->file,

@@ -269,7 +269,57 @@ def qwen35moe(f_name, vocab):
     f.finish(m, 14)
 
 
-FAMILIES = {"mixtral": mixtral, "qwen2moe": qwen2moe, "lfm2moe": lfm2moe, "qwen35moe": qwen35moe}
+def olmoe(f_name, vocab):
+    c = transformers.OlmoeConfig(**common(num_hidden_layers=2, intermediate_size=40, num_experts=4,
+                                          num_experts_per_tok=2, norm_topk_prob=False))
+    m = transformers.OlmoeForCausalLM(c).eval()
+    randomize(m, 5)
+    s, f = m.state_dict(), File(f_name, "olmoe", vocab)
+    numbers(f, c)
+    f.u32(feed_forward_length=40, attention__head_count_kv=2, expert_count=4, expert_used_count=2)
+    f.f32(rope__freq_base=10000.0)
+    ends(f, s)
+    for i in range(c.num_hidden_layers):
+        here = f"model.layers.{i}"
+        f.put(f"blk.{i}.attn_norm.weight", s[here + ".input_layernorm.weight"])
+        f.put(f"blk.{i}.ffn_norm.weight", s[here + ".post_attention_layernorm.weight"])
+        attention(f, s, i, here + ".self_attn", norms=("q_norm", "k_norm"))
+        experts(f, s, i, here + ".mlp")
+    f.finish(m, 15)
+
+
+def granitemoe(f_name, vocab):
+    c = transformers.GraniteMoeSharedConfig(
+        **common(num_hidden_layers=2, intermediate_size=40, shared_intermediate_size=48,
+                 num_local_experts=4, num_experts_per_tok=2, embedding_multiplier=3.0,
+                 attention_multiplier=0.2, residual_multiplier=0.6, logits_scaling=2.0))
+    m = transformers.GraniteMoeSharedForCausalLM(c).eval()
+    randomize(m, 6)
+    s, f = m.state_dict(), File(f_name, "granitemoe", vocab)
+    numbers(f, c)
+    f.u32(feed_forward_length=40, attention__head_count_kv=2, expert_count=4, expert_used_count=2,
+          expert_shared_feed_forward_length=48)
+    f.f32(rope__freq_base=10000.0, embedding_scale=3.0, attention__scale=0.2, residual_scale=0.6,
+          logit_scale=2.0)
+    ends(f, s)
+    for i in range(c.num_hidden_layers):
+        here = f"model.layers.{i}"
+        for part, heads in (("q_proj", 4), ("k_proj", 2)):
+            key = f"{here}.self_attn.{part}.weight"
+            s[key] = adjacent(s[key], heads)
+        f.put(f"blk.{i}.attn_norm.weight", s[here + ".input_layernorm.weight"])
+        f.put(f"blk.{i}.ffn_norm.weight", s[here + ".post_attention_layernorm.weight"])
+        attention(f, s, i, here + ".self_attn")
+        experts(f, s, i, here + ".block_sparse_moe", gate="router.weight")
+        shared = here + ".shared_mlp."
+        one = s[shared + "input_linear.weight"]
+        f.put(f"blk.{i}.ffn_gate_shexp.weight", one[:48])
+        f.put(f"blk.{i}.ffn_up_shexp.weight", one[48:])
+        f.put(f"blk.{i}.ffn_down_shexp.weight", s[shared + "output_linear.weight"])
+    f.finish(m, 16)
+
+
+FAMILIES = {"olmoe": olmoe, "granitemoe": granitemoe, "mixtral": mixtral, "qwen2moe": qwen2moe, "lfm2moe": lfm2moe, "qwen35moe": qwen35moe}
 
 
 def main():

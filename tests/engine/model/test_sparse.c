@@ -57,6 +57,18 @@ static void sigmoid_gates_with_a_preference_behind_a_dense_layer_agree(void **st
     check_sample_to("lfm2moe", SAMPLE_TOLERANCE);
 }
 
+static void weights_that_are_not_divided_by_their_sum_agree(void **state)
+{
+    (void)state;
+    check_sample_to("olmoe", SAMPLE_TOLERANCE);
+}
+
+static void multipliers_around_experts_agree(void **state)
+{
+    (void)state;
+    check_sample_to("granitemoe", SAMPLE_TOLERANCE);
+}
+
 static void delta_nets_with_experts_agree(void **state)
 {
     (void)state;
@@ -345,6 +357,8 @@ int main(void)
         cmocka_unit_test(llamas_of_experts_agree),
         cmocka_unit_test(an_expert_that_every_token_takes_agrees),
         cmocka_unit_test(sigmoid_gates_with_a_preference_behind_a_dense_layer_agree),
+        cmocka_unit_test(weights_that_are_not_divided_by_their_sum_agree),
+        cmocka_unit_test(multipliers_around_experts_agree),
         cmocka_unit_test(delta_nets_with_experts_agree),
         cmocka_unit_test(threads_do_not_move_a_bit),
         cmocka_unit_test(sequences_of_a_batch_do_not_see_each_other),
