@@ -97,6 +97,8 @@ static void route_token(const struct choice *c, size_t token)
         normalize(weights, r->used, r->sum_eps);
     for (size_t i = 0; r->scale != 1.0f && i < r->used; i++)
         weights[i] *= r->scale;
+    for (size_t i = 0; r->gains && i < r->used; i++)
+        weights[i] *= r->gains[chosen[i]];
 }
 
 static void route_piece(void *ctx, size_t i, int worker)

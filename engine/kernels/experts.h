@@ -27,9 +27,10 @@ enum ks_gating {
 struct ks_router {
     size_t experts, used; /* used experts a token, 1..experts */
     enum ks_gating gating;
-    bool normalize;          /* the chosen scores are divided by their sum plus sum_eps */
+    bool normalize; /* the chosen scores are divided by their sum plus sum_eps */
     float sum_eps;
     float scale;             /* the weights are multiplied by it; 1 for none */
+    const float *gains;      /* (experts) times an expert's weights; NULL: none */
     const float *preference; /* (experts) added to the scores for the choice alone; NULL: none */
 };
 

@@ -63,6 +63,9 @@ struct ks_design {
     enum ks_gating gating;      /* of experts */
     uint32_t normalize_experts; /* 1: a token's weights are divided by their sum ... */
     float expert_sum_eps;       /* ... plus this */
+    uint32_t norm_v;            /* 1: each head of v is brought to a mean square of 1 */
+    uint32_t dense_and_experts; /* 1: layers with experts have the dense MLP too, each between norms
+                                   of its own, and the router has one */
 };
 
 enum ks_rope_scaling {
@@ -101,6 +104,7 @@ struct ks_hparams {
     uint32_t spare_layers; /* in the file behind the others: they guess tokens further ahead, and
                               nothing here computes them */
     uint32_t heads, kv_heads, head_dim, head_dim_v, ffn; /* the greatest of any layer */
+    uint32_t local_head_dim, local_head_dim_v; /* of layers with a window; 0: as the others */
     float norm_eps;
     float embedding_scale;             /* on the embedding's rows */
     float residual_scale;              /* on what a block adds to the residual */
@@ -175,6 +179,13 @@ struct ks_net_layer {
     const float *delta_norm;                  /* (dim of v) */
 
     const float *sinks; /* (heads) */
+
+    /* Of layers with experts beside a dense MLP: what the router's norm is multiplied by, and each
+     * expert's weights; norms of the dense MLP's output, of the experts' input and output. */
+    const float *router_gain;                                        /* (hidden) */
+    const float *weight_gains;                                       /* (experts), or NULL */
+    const float *post_dense_norm, *experts_norm, *post_experts_norm; /* (hidden) */
+    const float *layer_scale; /* (1), of the layer's whole output; NULL: none */
 };
 
 struct ks_rope_table {

@@ -27,7 +27,7 @@ void ks_arch_list(char *text, size_t size)
 
 /* What a mixer and an MLP consist of; they bring their parts to the layers that have them. */
 static const struct ks_parts mixers[] = {
-    [KS_MIXER_ATTENTION] = {BIT(KS_PART_ATTN), BIT(KS_PART_ATTN_QKV)},
+    [KS_MIXER_ATTENTION] = {BIT(KS_PART_ATTN) | BIT(KS_PART_ATTN_V), BIT(KS_PART_ATTN_QKV)},
     [KS_MIXER_SHORTCONV] = {BIT(KS_PART_CONV), 0},
     [KS_MIXER_DELTA] = {BIT(KS_PART_DELTA), 0},
 };
@@ -43,10 +43,13 @@ struct ks_parts ks_arch_parts(const struct ks_arch *arch, const struct ks_layer_
     if (layer) {
         parts.required |= mixers[layer->mixer].required | mlps[layer->mlp].required;
         parts.optional |= mixers[layer->mixer].optional | mlps[layer->mlp].optional;
+        parts.required &= ~(arch->optional & BIT(KS_PART_ATTN_V));
         if (layer->mixer == KS_MIXER_ATTENTION)
             parts.required |= arch->attention;
         if (layer->mlp == KS_MLP_EXPERTS) {
             parts.required |= arch->experts;
+            if (arch->design.dense_and_experts)
+                parts.required |= mlps[arch->mlp].required;
             parts.optional &= ~(BIT(KS_PART_FFN_BIAS) | BIT(KS_PART_FFN_GATE_BIAS));
         }
     }

@@ -47,6 +47,12 @@ enum ks_role {
     KS_ROLE_FFN_DOWN_BIAS,
     KS_ROLE_POST_FFN_NORM,
     KS_ROLE_ATTN_SINKS,
+    KS_ROLE_LAYER_SCALE,
+    KS_ROLE_ROUTER_GAIN,
+    KS_ROLE_WEIGHT_GAINS,
+    KS_ROLE_POST_DENSE_NORM,
+    KS_ROLE_EXPERTS_NORM,
+    KS_ROLE_POST_EXPERTS_NORM,
     KS_ROLE_ROUTER,
     KS_ROLE_GATE_EXPERTS,
     KS_ROLE_UP_EXPERTS,
@@ -100,6 +106,10 @@ enum ks_part {
     KS_PART_FFN_GATE_BIAS,
     KS_PART_POST_FFN_NORM,
     KS_PART_SINKS,
+    KS_PART_ATTN_V, /* where it is missing, keys are values too */
+    KS_PART_LAYER_SCALE,
+    KS_PART_DENSE_AND_EXPERTS,
+    KS_PART_WEIGHT_GAINS,
     KS_PART_EXPERTS,
     KS_PART_EXPERTS_GATE_UP,   /* gate and up of each expert in one, where the file has it so */
     KS_PART_EXPERT_BIAS,       /* the router's too */
@@ -128,7 +138,8 @@ enum ks_key_set {
     KS_KEYS_EXPERTS,
     KS_KEYS_CONV,
     KS_KEYS_DELTA,
-    KS_KEYS_SPARE, /* layers that guess tokens further ahead */
+    KS_KEYS_LOCAL_HEADS, /* heads of other widths in layers with a window */
+    KS_KEYS_SPARE,       /* layers that guess tokens further ahead */
 };
 
 /* A tensor's name that in this architecture stands for another role than roles.c says. */
@@ -162,6 +173,7 @@ struct ks_arch {
     enum ks_local_rope local_rope;
     float local_base; /* of that rope where the file says nothing; 0: the model's */
     /* Numbers that the file need not say. */
+    float attention_scale;   /* on q.k; 0: by the heads' width */
     bool embedding_by_width; /* embedding rows times sqrt(hidden) */
     bool divides_logits;     /* logit_scale is a divisor */
     float attn_softcap, final_softcap;

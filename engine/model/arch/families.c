@@ -82,7 +82,8 @@ static const struct ks_arch architectures[] = {
         .design = {.gating = KS_GATING_SOFTMAX, .normalize_experts = 1},
         .required = WHOLE | PRE_NORM,
         .optional = BIT(KS_PART_SHARED_EXPERT),
-        .keys = BIT(KS_KEYS_SCALES) | BIT(KS_KEYS_LOGIT_SCALE) | BIT(KS_KEYS_EXPERTS),
+        .keys = BIT(KS_KEYS_SCALES) | BIT(KS_KEYS_LOGIT_SCALE) | BIT(KS_KEYS_EXPERTS) |
+                BIT(KS_KEYS_ROPE_SWITCH),
         .divides_logits = true,
     },
     {
@@ -169,6 +170,26 @@ static const struct ks_arch architectures[] = {
         .local_base = 10000,
         .embedding_by_width = true,
         .scale_by_width_at = 62,
+    },
+    {
+        .name = "gemma4",
+        .rope_pairing = KS_ROPE_HALVES,
+        .design = {.activation = KS_ACTIVATION_GELU,
+                   .gating = KS_GATING_SOFTMAX,
+                   .normalize_experts = 1,
+                   .norm_v = 1,
+                   .dense_and_experts = 1},
+        .required = WHOLE | PRE_NORM | POST_NORM | BIT(KS_PART_QK_NORM),
+        .optional = BIT(KS_PART_ROPE_FREQS) | BIT(KS_PART_ATTN_V) | BIT(KS_PART_LAYER_SCALE) |
+                    BIT(KS_PART_WEIGHT_GAINS),
+        .experts = BIT(KS_PART_DENSE_AND_EXPERTS),
+        .keys = BIT(KS_KEYS_WINDOW) | BIT(KS_KEYS_LOGIT_CAP) | BIT(KS_KEYS_EXPERTS) |
+                BIT(KS_KEYS_LOCAL_HEADS),
+        .window_period = 6,
+        .local_rope = KS_LOCAL_ROPE_OWN,
+        .local_base = 10000,
+        .attention_scale = 1,
+        .embedding_by_width = true,
     },
     {
         .name = "phi3",

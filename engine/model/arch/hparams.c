@@ -173,6 +173,8 @@ static void set_scales(const struct ks_arch *arch, struct ks_hparams *h)
     bool by_width = arch->scale_by_width_at && arch->scale_by_width_at == h->layers;
     double width = by_width ? (double)h->hidden / h->heads : (double)h->head_dim;
     if (h->attention_scale == 0)
+        h->attention_scale = arch->attention_scale;
+    if (h->attention_scale == 0)
         h->attention_scale = (float)(1.0 / sqrt(width));
     if (arch->embedding_by_width)
         h->embedding_scale = sqrtf((float)h->hidden);

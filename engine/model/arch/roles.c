@@ -60,7 +60,7 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
         VECTOR(KS_PART_NORM_BIAS, "attn_norm.bias", attn_norm_bias, KS_DIM_HIDDEN),
     [KS_ROLE_ATTN_Q] = MATRIX(KS_PART_ATTN, "attn_q.weight", attn_q, KS_DIM_HIDDEN, KS_DIM_Q_GATED),
     [KS_ROLE_ATTN_K] = MATRIX(KS_PART_ATTN, "attn_k.weight", attn_k, KS_DIM_HIDDEN, KS_DIM_K),
-    [KS_ROLE_ATTN_V] = MATRIX(KS_PART_ATTN, "attn_v.weight", attn_v, KS_DIM_HIDDEN, KS_DIM_V),
+    [KS_ROLE_ATTN_V] = MATRIX(KS_PART_ATTN_V, "attn_v.weight", attn_v, KS_DIM_HIDDEN, KS_DIM_V),
     [KS_ROLE_ATTN_QKV] =
         {
             .part = KS_PART_ATTN_QKV,
@@ -121,6 +121,19 @@ static const struct ks_role_info roles[KS_ROLE_COUNT] = {
         VECTOR(KS_PART_POST_FFN_NORM, "post_ffw_norm.weight", post_ffn_norm, KS_DIM_HIDDEN),
 
     [KS_ROLE_ATTN_SINKS] = VECTOR(KS_PART_SINKS, "attn_sinks.weight", sinks, KS_DIM_HEADS),
+
+    [KS_ROLE_LAYER_SCALE] =
+        VECTOR(KS_PART_LAYER_SCALE, "layer_output_scale.weight", layer_scale, KS_DIM_ONE),
+    [KS_ROLE_ROUTER_GAIN] =
+        VECTOR(KS_PART_DENSE_AND_EXPERTS, "ffn_gate_inp.scale", router_gain, KS_DIM_HIDDEN),
+    [KS_ROLE_WEIGHT_GAINS] =
+        VECTOR(KS_PART_WEIGHT_GAINS, "ffn_down_exps.scale", weight_gains, KS_DIM_EXPERTS),
+    [KS_ROLE_POST_DENSE_NORM] =
+        VECTOR(KS_PART_DENSE_AND_EXPERTS, "post_ffw_norm_1.weight", post_dense_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_EXPERTS_NORM] =
+        VECTOR(KS_PART_DENSE_AND_EXPERTS, "pre_ffw_norm_2.weight", experts_norm, KS_DIM_HIDDEN),
+    [KS_ROLE_POST_EXPERTS_NORM] = VECTOR(KS_PART_DENSE_AND_EXPERTS, "post_ffw_norm_2.weight",
+                                         post_experts_norm, KS_DIM_HIDDEN),
 
     [KS_ROLE_ROUTER] =
         MATRIX(KS_PART_EXPERTS, "ffn_gate_inp.weight", router, KS_DIM_HIDDEN, KS_DIM_EXPERTS),

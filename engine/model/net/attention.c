@@ -1,6 +1,7 @@
 /* Attention over the sequences of a batch, with what architectures do to q and k before it. */
 #include "engine/model/net/blocks.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/kernels/recur.h"
@@ -62,6 +63,22 @@ static int attend(const struct ks_step *s, struct ks_error *err)
     return ks_attend(b->cpu, &a, b->attended, (size_t)t->heads * t->head_dim_v, err);
 }
 
+/* b->v; of a layer without a matrix for them values are what keys were made of. */
+static int project_values(const struct ks_step *s, const float *in, struct ks_error *err)
+{
+    struct ks_body *b = s->body;
+    const struct ks_layer_traits *t = s->traits;
+    size_t dim = t->head_dim_v, width = t->kv_heads * dim;
+    if (!s->layer->attn_v.data)
+        memcpy(b->v, b->k, s->n * width * sizeof *b->v);
+    else if (ks_block_project(b, &s->layer->attn_v, s->layer->bias_v, in, s->n, b->v, err))
+        return -1;
+    if (s->net->hparams->design.norm_v)
+        ks_unit_heads(b->cpu, b->v, width, s->n, t->kv_heads, dim,
+                      s->net->hparams->norm_eps * (float)dim, sqrtf((float)dim));
+    return 0;
+}
+
 /* b->q, and where each head has a gate beside its query, b->gates. */
 static int project_queries(const struct ks_step *s, const float *in, struct ks_error *err)
 {
@@ -86,7 +103,7 @@ int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks
     const struct ks_net_layer *l = s->layer;
     const struct ks_layer_traits *t = s->traits;
     if (ks_block_project(b, &l->attn_k, l->bias_k, in, s->n, b->k, err) ||
-        ks_block_project(b, &l->attn_v, l->bias_v, in, s->n, b->v, err))
+        project_values(s, in, err))
         return -1;
     norm_heads(s, l->k_norm, b->k, t->kv_heads, s->n);
     rotate(s, b->k, t->kv_heads, s->n);

@@ -24,7 +24,8 @@ struct ks_body {
      * attention's q, k, v, attended, gates and queries, the MLP's gate and up; the blocks of
      * sparse.c and recurrent.c lay it out by themselves. */
     float *normed;
-    float *mixed; /* (max_rows, hidden) of models whose MLP reads what the mixer reads; else NULL */
+    float *mixed; /* (max_rows, hidden) of models whose MLP reads what the mixer reads, or who have
+                     experts beside it; else NULL */
     float *q, *k, *v, *attended, *gates, *queries;
     float *gate, *up;
     float *block; /* (block_floats) */
@@ -69,7 +70,9 @@ int ks_block_mlp(const struct ks_step *s, const float *in, float *out, struct ks
 /* gate(n, dim) = activation(gate) * up, as the MLP of a gated model has it. */
 int ks_block_gate(const struct ks_step *s, float *gate, const float *up, size_t n, size_t dim,
                   struct ks_error *err);
-int ks_block_experts(const struct ks_step *s, const float *in, float *out, struct ks_error *err);
+/* x: the residual, which a router with a norm of its own reads. */
+int ks_block_experts(const struct ks_step *s, const float *in, const float *x, float *out,
+                     struct ks_error *err);
 
 /* Floats of scratch that the blocks need which lay it out by themselves: those of a row, and those
  * for a batch of max_rows. 0 for a model without them. */

@@ -13,7 +13,7 @@ static size_t greatest(size_t a, size_t b)
 static struct ks_widths widths_of(const struct ks_hparams *h)
 {
     struct ks_widths w = {.hidden = h->hidden};
-    if (h->design.order != KS_ORDER_SEQUENTIAL)
+    if (h->design.order != KS_ORDER_SEQUENTIAL || (h->design.dense_and_experts && h->experts))
         w.mixed = h->hidden;
     for (uint32_t i = 0; i < h->layers; i++) {
         const struct ks_layer_traits *l = &h->layer[i];
@@ -211,10 +211,30 @@ static int mix(const struct ks_step *s, float *in, float *out, struct ks_error *
     return ks_fail(err, KS_INTERNAL, "a layer with no mixer");
 }
 
-static int run_mlp(const struct ks_step *s, const float *in, float *out, struct ks_error *err)
+/* y = norm(mlp(y)) + norm(experts(norm(x))), y being the norm of x that the dense MLP reads. */
+static int run_both(const struct ks_step *s, const float *x, float *y, struct ks_error *err)
 {
-    return s->traits->mlp == KS_MLP_EXPERTS ? ks_block_experts(s, in, out, err)
-                                            : ks_block_mlp(s, in, out, err);
+    const struct ks_hparams *h = s->net->hparams;
+    const struct ks_net_layer *l = s->layer;
+    float *sparse = s->body->mixed;
+    if (ks_block_mlp(s, y, y, err))
+        return -1;
+    ks_block_norm(s->body, h, y, s->kept, h->hidden, l->post_dense_norm, NULL, y);
+    ks_block_norm(s->body, h, x, s->kept, h->hidden, l->experts_norm, NULL, sparse);
+    if (ks_block_experts(s, sparse, x, sparse, err))
+        return -1;
+    ks_block_norm(s->body, h, sparse, s->kept, h->hidden, l->post_experts_norm, NULL, sparse);
+    ks_add(s->body->cpu, y, sparse, s->kept, h->hidden);
+    return 0;
+}
+
+/* y = mlp(y), y being a norm of x. */
+static int run_mlp(const struct ks_step *s, const float *x, float *y, struct ks_error *err)
+{
+    if (s->traits->mlp != KS_MLP_EXPERTS)
+        return ks_block_mlp(s, y, y, err);
+    return s->net->hparams->design.dense_and_experts ? run_both(s, x, y, err)
+                                                     : ks_block_experts(s, y, x, y, err);
 }
 
 static bool is_parallel(const struct ks_step *s)
@@ -233,7 +253,7 @@ static int run_parallel(const struct ks_step *s, float *x, struct ks_error *err)
         return -1;
     ks_step_pack(s, x, s->body->widths.hidden * sizeof *x);
     leave(s, l->post_attn_norm, mixed, x);
-    if (run_mlp(s, in, in, err))
+    if (run_mlp(s, x, in, err))
         return -1;
     leave(s, l->post_ffn_norm, in, x);
     return 0;
@@ -250,9 +270,11 @@ static int run_sequential(const struct ks_step *s, float *x, struct ks_error *er
     ks_step_pack(s, x, s->body->widths.hidden * sizeof *x);
     leave(s, l->post_attn_norm, y, x);
     enter(s, l->ffn_norm, l->ffn_norm_bias, x, s->kept, y);
-    if (run_mlp(s, y, y, err))
+    if (run_mlp(s, x, y, err))
         return -1;
     leave(s, l->post_ffn_norm, y, x);
+    if (l->layer_scale)
+        ks_scale(s->body->cpu, x, s->kept, s->body->widths.hidden, l->layer_scale[0]);
     return 0;
 }
 

@@ -41,7 +41,7 @@ int ks_block_mlp(const struct ks_step *s, const float *in, float *out, struct ks
 {
     struct ks_body *b = s->body;
     const struct ks_net_layer *l = s->layer;
-    const bool gated = s->traits->mlp == KS_MLP_GATED;
+    const bool gated = s->traits->mlp != KS_MLP_PLAIN; /* beside experts it is gated too */
     if (ks_block_project(b, &l->ffn_up, l->bias_up, in, s->kept, b->up, err))
         return -1;
     if (gated && ks_block_project(b, &l->ffn_gate, l->bias_gate, in, s->kept, b->gate, err))

@@ -5,6 +5,8 @@
  */
 #include "engine/model/net/blocks.h"
 
+#include <math.h>
+
 #define MOST_TOKENS 2048
 
 /* The scratch's parts, one behind the other, and their sizes for `tokens` at once. */
@@ -23,6 +25,7 @@ enum part {
     SHARED_UP,
     SHARED,        /* (tokens, hidden) */
     SHARED_WEIGHT, /* (tokens) */
+    NORMED,        /* (tokens, hidden): what a router with a norm of its own reads */
     PARTS,
 };
 
@@ -49,6 +52,7 @@ static size_t lay_out(const struct ks_hparams *h, size_t tokens, size_t at[PARTS
         [SHARED_UP] = shared * h->shared_ffn,
         [SHARED] = shared * h->hidden,
         [SHARED_WEIGHT] = shared,
+        [NORMED] = h->design.dense_and_experts ? tokens * h->hidden : 0,
     };
     for (size_t i = 0; i < PARTS; i++) {
         at[i] = sum;
@@ -66,7 +70,7 @@ size_t ks_experts_floats(const struct ks_hparams *h, size_t max_rows)
 /* Some tokens at work. */
 struct tokens {
     const struct ks_step *s;
-    const float *in;
+    const float *in, *x;
     float *out;
     size_t n;
     struct ks_routes routes;
@@ -88,6 +92,16 @@ static void place(struct tokens *t)
     };
 }
 
+/* The residual's norm, times the router's gain and 1 / sqrt(hidden). */
+static const float *norm_for_router(const struct tokens *t)
+{
+    const struct ks_hparams *h = t->s->net->hparams;
+    float *normed = t->part[NORMED];
+    ks_block_norm(t->s->body, h, t->x, t->n, h->hidden, t->s->layer->router_gain, NULL, normed);
+    ks_scale(t->s->body->cpu, normed, t->n, h->hidden, 1.0f / sqrtf((float)h->hidden));
+    return normed;
+}
+
 static int route(const struct tokens *t, struct ks_error *err)
 {
     const struct ks_hparams *h = t->s->net->hparams;
@@ -101,8 +115,10 @@ static int route(const struct tokens *t, struct ks_error *err)
         .sum_eps = h->design.expert_sum_eps,
         .scale = h->expert_scale,
         .preference = l->preference,
+        .gains = l->weight_gains,
     };
-    if (ks_block_project(b, &l->router, l->bias_router, t->in, t->n, t->part[LOGITS], err))
+    const float *in = l->router_gain ? norm_for_router(t) : t->in;
+    if (ks_block_project(b, &l->router, l->bias_router, in, t->n, t->part[LOGITS], err))
         return -1;
     ks_route(b->cpu, &router, t->part[LOGITS], t->n, &t->routes);
     return 0;
@@ -200,7 +216,8 @@ static int run_tokens(struct tokens *t, struct ks_error *err)
     return 0;
 }
 
-int ks_block_experts(const struct ks_step *s, const float *in, float *out, struct ks_error *err)
+int ks_block_experts(const struct ks_step *s, const float *in, const float *x, float *out,
+                     struct ks_error *err)
 {
     size_t hidden = s->net->hparams->hidden;
     for (size_t first = 0; first < s->kept; first += MOST_TOKENS) {
@@ -208,6 +225,7 @@ int ks_block_experts(const struct ks_step *s, const float *in, float *out, struc
         struct tokens t = {
             .s = s,
             .in = in + first * hidden,
+            .x = x + first * hidden,
             .out = out + first * hidden,
             .n = left < MOST_TOKENS ? left : MOST_TOKENS,
         };

@@ -28,7 +28,7 @@ def randomize(model, seed):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in list(model.named_parameters()) + list(model.named_buffers()):
-            if not p.dtype.is_floating_point or "inv_freq" in name:
+            if not p.dtype.is_floating_point or "inv_freq" in name or "embed_scale" in name:
                 continue
             noise = torch.randn(p.shape, generator=generator)
             if p.dim() >= 2 and "conv" not in name:
@@ -319,7 +319,72 @@ def granitemoe(f_name, vocab):
     f.finish(m, 16)
 
 
-FAMILIES = {"olmoe": olmoe, "granitemoe": granitemoe, "mixtral": mixtral, "qwen2moe": qwen2moe, "lfm2moe": lfm2moe, "qwen35moe": qwen35moe}
+def gemma4(f_name, vocab, moe=False):
+    kinds = ["sliding_attention", "full_attention"] * 2
+    options = common(num_hidden_layers=4, intermediate_size=80, layer_types=kinds, head_dim=16,
+                     global_head_dim=32, num_global_key_value_heads=1, attention_k_eq_v=True,
+                     sliding_window=16, hidden_size_per_layer_input=0, num_kv_shared_layers=0,
+                     final_logit_softcapping=8.0, enable_moe_block=moe,
+                     rope_parameters={
+                         "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+                         "full_attention": {"rope_type": "proportional", "rope_theta": 1e6,
+                                            "partial_rotary_factor": 0.25}})
+    options["tie_word_embeddings"] = True
+    if moe:
+        options.update(num_experts=4, top_k_experts=2, moe_intermediate_size=24)
+    c = transformers.Gemma4TextConfig(**options)
+    m = transformers.Gemma4ForCausalLM(c).eval()
+    randomize(m, 8)
+    s, f = m.state_dict(), File(f_name, "gemma4", vocab)
+    numbers(f, c)
+    f.array("attention.head_count_kv", [2 if k.startswith("sliding") else 1 for k in kinds])
+    f.array("attention.sliding_window_pattern", [k.startswith("sliding") for k in kinds])
+    f.u32(feed_forward_length=80, attention__key_length=32, attention__value_length=32,
+          attention__key_length_swa=16, attention__value_length_swa=16,
+          attention__sliding_window=16, rope__dimension_count=32, rope__dimension_count_swa=16,
+          attention__shared_kv_layers=0, embedding_length_per_layer_input=0)
+    f.f32(rope__freq_base=1e6, rope__freq_base_swa=10000.0, final_logit_softcapping=8.0)
+    if moe:
+        f.u32(expert_count=4, expert_used_count=2, expert_feed_forward_length=24)
+    del s["lm_head.weight"]
+    ends(f, s)
+    # A quarter of the pairs turn; the others have a frequency of nothing.
+    f.put("rope_freqs.weight", torch.tensor([1.0] * 4 + [1e30] * 12))
+    for i, kind in enumerate(kinds):
+        here = f"model.layers.{i}"
+        for part in ("q", "k", "v"):
+            if f"{here}.self_attn.{part}_proj.weight" in s:
+                f.put(f"blk.{i}.attn_{part}.weight", s[f"{here}.self_attn.{part}_proj.weight"])
+        f.put(f"blk.{i}.attn_output.weight", s[here + ".self_attn.o_proj.weight"])
+        f.put(f"blk.{i}.attn_q_norm.weight", s[here + ".self_attn.q_norm.weight"])
+        f.put(f"blk.{i}.attn_k_norm.weight", s[here + ".self_attn.k_norm.weight"])
+        f.put(f"blk.{i}.layer_output_scale.weight", s[here + ".layer_scalar"])
+        for ours, theirs in (("attn_norm", "input_layernorm"), ("ffn_norm", "pre_feedforward_layernorm"),
+                             ("post_attention_norm", "post_attention_layernorm"),
+                             ("post_ffw_norm", "post_feedforward_layernorm")):
+            f.put(f"blk.{i}.{ours}.weight", s[f"{here}.{theirs}.weight"])
+        for part in ("gate", "up", "down"):
+            f.put(f"blk.{i}.ffn_{part}.weight", s[f"{here}.mlp.{part}_proj.weight"])
+        if not moe:
+            continue
+        f.put(f"blk.{i}.ffn_gate_inp.weight", s[here + ".router.proj.weight"])
+        f.put(f"blk.{i}.ffn_gate_inp.scale", s[here + ".router.scale"])
+        f.put(f"blk.{i}.ffn_gate_up_exps.weight", s[here + ".experts.gate_up_proj"])
+        f.put(f"blk.{i}.ffn_down_exps.weight", s[here + ".experts.down_proj"])
+        f.put(f"blk.{i}.ffn_down_exps.scale", s[here + ".router.per_expert_scale"])
+        for ours, theirs in (("pre_ffw_norm_2", "pre_feedforward_layernorm_2"),
+                             ("post_ffw_norm_1", "post_feedforward_layernorm_1"),
+                             ("post_ffw_norm_2", "post_feedforward_layernorm_2")):
+            f.put(f"blk.{i}.{ours}.weight", s[f"{here}.{theirs}.weight"])
+    f.finish(m, 17)
+
+
+def gemma4moe(f_name, vocab):
+    gemma4(f_name, vocab, moe=True)
+
+
+FAMILIES = {"gemma4": gemma4, "gemma4-experts": gemma4moe,
+            "olmoe": olmoe, "granitemoe": granitemoe, "mixtral": mixtral, "qwen2moe": qwen2moe, "lfm2moe": lfm2moe, "qwen35moe": qwen35moe}
 
 
 def main():

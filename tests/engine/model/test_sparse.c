@@ -69,6 +69,18 @@ static void multipliers_around_experts_agree(void **state)
     check_sample_to("granitemoe", SAMPLE_TOLERANCE);
 }
 
+static void heads_of_two_widths_and_keys_as_values_agree(void **state)
+{
+    (void)state;
+    check_sample_to("gemma4", SAMPLE_TOLERANCE);
+}
+
+static void experts_beside_a_dense_mlp_agree(void **state)
+{
+    (void)state;
+    check_sample_to("gemma4-experts", SAMPLE_TOLERANCE);
+}
+
 static void delta_nets_with_experts_agree(void **state)
 {
     (void)state;
@@ -77,7 +89,8 @@ static void delta_nets_with_experts_agree(void **state)
 
 /* ------------------------------------------------------------------ cuts */
 
-static const char *const samples[] = {"qwen2moe", "gpt-oss-mxfp4", "lfm2moe", "qwen35moe"};
+static const char *const samples[] = {"qwen2moe", "gpt-oss-mxfp4", "lfm2moe", "qwen35moe",
+                                      "gemma4-experts"};
 #define N_SAMPLES (sizeof samples / sizeof *samples)
 
 static enum ks_isa best_isa(void)
@@ -320,6 +333,22 @@ static const struct refusal refusals[] = {
      {EDIT_SET_U32, .name = "lfm2.expert_count", .u = 4},
      KS_UNSUPPORTED,
      {"lfm2.expert_count is 4"}},
+    {"gemma4",
+     {EDIT_SET_U32, .name = "gemma4.attention.shared_kv_layers", .u = 2},
+     KS_UNSUPPORTED,
+     {"gemma4.attention.shared_kv_layers", "none that this program knows"}},
+    {"gemma4",
+     {EDIT_SET_U32, .name = "gemma4.embedding_length_per_layer_input", .u = 16},
+     KS_UNSUPPORTED,
+     {"gemma4.embedding_length_per_layer_input"}},
+    {"gemma4",
+     {EDIT_SET_U32, .name = "gemma4.rope.dimension_count_swa", .u = 18},
+     KS_BAD_INPUT,
+     {"rope.dimension_count_swa is 18", "16 dimensions"}},
+    {"qwen35moe",
+     {EDIT_SET_U32, .name = "qwen35moe.nextn_predict_layers", .u = 5},
+     KS_BAD_INPUT,
+     {"nextn_predict_layers (5)", "block_count (5)"}},
     {"qwen35",
      {EDIT_SET_U32, .name = "qwen35.ssm.time_step_rank", .u = 3},
      KS_BAD_INPUT,
@@ -359,6 +388,8 @@ int main(void)
         cmocka_unit_test(sigmoid_gates_with_a_preference_behind_a_dense_layer_agree),
         cmocka_unit_test(weights_that_are_not_divided_by_their_sum_agree),
         cmocka_unit_test(multipliers_around_experts_agree),
+        cmocka_unit_test(heads_of_two_widths_and_keys_as_values_agree),
+        cmocka_unit_test(experts_beside_a_dense_mlp_agree),
         cmocka_unit_test(delta_nets_with_experts_agree),
         cmocka_unit_test(threads_do_not_move_a_bit),
         cmocka_unit_test(sequences_of_a_batch_do_not_see_each_other),
