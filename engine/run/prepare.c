@@ -284,7 +284,7 @@ static int list_heads(const struct ks_run *run, struct ks_named_head **out, size
 static int choose_head(struct ks_run *run, struct ks_error *err)
 {
     struct ks_named_head *heads;
-    size_t n;
+    size_t n = 0;
     if (list_heads(run, &heads, &n, err))
         return -1;
     if (run->head.trial)
