@@ -42,6 +42,11 @@ static void name_mixer(const struct ks_layer_traits *t, char text[64])
     }
 }
 
+static void name_heads(const struct ks_layer_traits *t, char text[64])
+{
+    snprintf(text, 64, "heads of %u", t->head_dim);
+}
+
 static void name_rope(const struct ks_layer_traits *t, char text[64])
 {
     snprintf(text, 64, "%s",
@@ -108,19 +113,6 @@ static void group_layers(struct line *l, const struct ks_hparams *h,
     }
 }
 
-static void tell_attention(const struct ks_model *m, struct line *l)
-{
-    const struct ks_hparams *h = &m->hparams;
-    group_layers(l, h, name_mixer);
-    if (h->design.gated_attention)
-        add(l, "; gated");
-    if (h->attn_softcap > 0)
-        add(l, "; scores capped at %g", (double)h->attn_softcap);
-    if (h->temperature_scale != 0)
-        add(l, "; queries grow by %g ln past %u", (double)h->temperature_scale,
-            h->rope[0].original_context);
-}
-
 static bool has_role(const struct ks_model *m, enum ks_role role)
 {
     const struct ks_arch *arch = ks_arch_find(m->hparams.architecture);
@@ -130,6 +122,23 @@ static bool has_role(const struct ks_model *m, enum ks_role role)
             return true;
     }
     return false;
+}
+
+static void tell_attention(const struct ks_model *m, struct line *l)
+{
+    const struct ks_hparams *h = &m->hparams;
+    group_layers(l, h, name_mixer);
+    if (h->local_head_dim)
+        group_layers(l, h, name_heads);
+    if (h->design.gated_attention)
+        add(l, "; gated");
+    if (has_role(m, KS_ROLE_ATTN_SINKS))
+        add(l, "; a sink beside each head's scores");
+    if (h->attn_softcap > 0)
+        add(l, "; scores capped at %g", (double)h->attn_softcap);
+    if (h->temperature_scale != 0)
+        add(l, "; queries grow by %g ln past %u", (double)h->temperature_scale,
+            h->rope[0].original_context);
 }
 
 static void tell_rope_of(const struct ks_rope *r, struct line *l)
@@ -194,6 +203,8 @@ static void tell_norm(const struct ks_model *m, struct line *l)
         add(l, ", behind the blocks");
     if (has_role(m, KS_ROLE_ATTN_Q_NORM))
         add(l, "%s", of_qk[h->design.qk_norm]);
+    if (h->design.norm_v)
+        add(l, ", of v by head without a gain");
 }
 
 static void tell_mlp(const struct ks_model *m, struct line *l)
@@ -215,6 +226,10 @@ static void tell_mlp(const struct ks_model *m, struct line *l)
         add_layers(l, h, "experts", name_mlp);
         add(l, ")");
     }
+    if (has_role(m, KS_ROLE_SHARED_UP))
+        add(l, "; a shared expert of %u", h->shared_ffn);
+    if (h->design.dense_and_experts)
+        add(l, "; a dense MLP of %u beside them", h->ffn);
 }
 
 static void tell_scales(const struct ks_model *m, struct line *l)

@@ -34,6 +34,18 @@ static const struct expected lines[] = {
     {"olmo2", "norm", "RMS, epsilon 1e-05, behind the blocks, of q and k as a whole"},
     {"nemotron", "mlp", "squared ReLU"},
     {"gpt-oss", "mlp", "clamped SiLU gate; 2 of 4 experts of 64 each"},
+    {"gpt-oss", "attention",
+     "the last 16 positions (layers 0); all positions (layers 1); a sink beside each head's "
+     "scores"},
+    {"qwen2moe", "mlp", "SiLU gate; 3 of 6 experts of 40 each; a shared expert of 72"},
+    {"gemma4-experts", "attention",
+     "the last 16 positions (layers 0, 2); all positions (layers 1, 3); heads of 16 (layers 0, "
+     "2); heads of 32 (layers 1, 3)"},
+    {"gemma4-experts", "norm",
+     "RMS, epsilon 1e-06, before the blocks, behind the blocks, of q and k by head, of v by head "
+     "without a gain"},
+    {"gemma4-experts", "mlp",
+     "GELU gate; 2 of 4 experts of 24 each; a dense MLP of 80 beside them"},
     {"lfm2", "attention", "short convolution (layers 0, 2); all positions (layers 1)"},
     {"qwen35", "attention", "gated delta net (layers 0-2); all positions (layers 3); gated"},
 };
