@@ -24,8 +24,11 @@ static void print_summary(const struct ks_model_info *i)
     print_text("file", i->shown);
     print_text("name", i->name);
     print_text("architecture", i->architecture);
-    printf("%-18s %u layers, hidden %u, %u heads of %u, %u KV heads, ffn %u\n", "shape", i->layers,
-           i->hidden, i->heads, i->head_dim, i->kv_heads, i->ffn);
+    printf("%-18s %u layers, hidden %u, %u heads of %u, %u KV heads", "shape", i->layers, i->hidden,
+           i->heads, i->head_dim, i->kv_heads);
+    if (i->ffn) /* not where all MLPs are experts, which the mlp line tells of */
+        printf(", ffn %u", i->ffn);
+    putchar('\n');
     printf("%-18s %u tokens%s\n", "vocabulary", i->vocab,
            i->tied ? ", the head is the embedding table" : "");
     printf("%-18s ", "tokenizer");
