@@ -14,8 +14,7 @@
 /* Of a column in the costliest stage, as units of arithmetic. */
 #define COLUMN_COST 64.0
 
-#define AIM_THREADS   128
-#define TOTAL_THREADS 64
+#define TOTAL_POSITIONS 8 /* of a work-group of total.comp */
 
 /* ------------------------------------------------------------------ its memory */
 
@@ -29,27 +28,15 @@ static uint64_t answer_words(const struct ks_gpu_ruler *r)
     return KS_GPU_ANSWER_WORDS + 2 * (uint64_t)r->top;
 }
 
-/* As in aim.comp. */
-static uint64_t blocks_of_thread(const struct ks_gpu_ruler *r)
-{
-    uint64_t blocks = (r->rows + KS_GPU_WIDE - 1) / KS_GPU_WIDE;
-    return (blocks + AIM_THREADS - 1) / AIM_THREADS;
-}
-
 static int check_shape(const struct ks_gpu_ruler *r, struct ks_error *err)
 {
-    uint64_t each = blocks_of_thread(r);
-    uint64_t shared = 4096 + 8 * (uint64_t)r->top * (each > r->top ? each : r->top);
-    if (r->gpu->info.max_shared_bytes < shared)
-        return ks_fail(err, KS_UNSUPPORTED,
-                       "%s: the top %u of %llu logits need %llu bytes in a work-group; it has %u",
-                       r->gpu->info.name, r->top, (unsigned long long)r->rows,
-                       (unsigned long long)shared, r->gpu->info.max_shared_bytes);
     uint64_t notes = KS_GPU_RECORDS_WORD + r->positions * record_words(r);
-    if (r->rows > INT32_MAX || r->chunks > 65535 || notes * 4 > r->gpu->max_bytes)
+    if (r->rows > (uint64_t)KS_GPU_CHUNKS * KS_GPU_CHUNK || notes * 4 > r->gpu->max_bytes)
         return ks_fail(err, KS_UNSUPPORTED,
-                       "%s: sums over %zu rows of %llu logits take more than a binding",
-                       r->gpu->info.name, r->positions, (unsigned long long)r->rows);
+                       "%s: no sums over %zu rows of %llu logits; of %d at most, and within a "
+                       "binding",
+                       r->gpu->info.name, r->positions, (unsigned long long)r->rows,
+                       KS_GPU_CHUNKS * KS_GPU_CHUNK);
     return 0;
 }
 
@@ -59,14 +46,16 @@ static int create_buffers(struct ks_gpu_ruler *r, struct ks_error *err)
     float table[KS_GPU_TABLE];
     uint64_t notes = KS_GPU_RECORDS_WORD + r->positions * record_words(r);
     uint64_t partials = (uint64_t)r->positions * r->chunks * KS_GPU_PARTIAL_WORDS;
+    uint64_t answers = r->positions * answer_words(r);
     ks_gpu_ruler_table(table);
     if (ks_vk_buffer_create(r->gpu, KS_VK_ON_DEVICE, notes * 4, what, &r->notes, err) != 0 ||
         ks_vk_buffer_create(r->gpu, KS_VK_ON_DEVICE, partials * 4, what, &r->partials, err) != 0 ||
+        ks_vk_buffer_create(r->gpu, KS_VK_ON_DEVICE, answers * 4, what, &r->aimed, err) != 0 ||
         ks_vk_buffer_write(r->gpu, &r->notes, 0, table, sizeof table, err) != 0)
         return -1;
     for (size_t i = 0; i < KS_GPU_AHEAD; i++)
-        if (ks_vk_buffer_create(r->gpu, KS_VK_STAGING, r->positions * answer_words(r) * 4, what,
-                                &r->queue[i].words, err) != 0)
+        if (ks_vk_buffer_create(r->gpu, KS_VK_STAGING, answers * 4, what, &r->queue[i].words,
+                                err) != 0)
             return -1;
     r->targets = calloc(r->positions, sizeof *r->targets);
     return r->targets ? 0 : ks_fail_memory(err, r->positions * sizeof *r->targets, what);
@@ -105,6 +94,7 @@ void ks_gpu_ruler_destroy(struct ks_gpu_ruler *r)
     vkDeviceWaitIdle(r->gpu->device);
     ks_vk_buffer_destroy(r->gpu, &r->notes);
     ks_vk_buffer_destroy(r->gpu, &r->partials);
+    ks_vk_buffer_destroy(r->gpu, &r->aimed);
     for (size_t i = 0; i < KS_GPU_AHEAD; i++)
         ks_vk_buffer_destroy(r->gpu, &r->queue[i].words);
     free(r->targets);
@@ -178,10 +168,10 @@ static int aim(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
     struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_AIM, .constants = {r->top, (uint32_t)blocks_of_thread(r)}},
+        .key = {.shader = KS_VK_AIM, .constants = {r->top}},
         .buffers = {&w->reference->segments[s->reference], &w->arm->segments[s->arm],
                     &w->reference->maxima[s->reference], &w->arm->maxima[s->arm], &r->notes,
-                    w->answers},
+                    &r->aimed},
         .groups = {(uint32_t)s->n, 2, 1},
         .flops = (double)s->n * (double)r->rows,
     };
@@ -204,12 +194,11 @@ static int compare(struct work *w, const struct span *s, struct ks_error *err)
 static int total(struct work *w, const struct span *s, struct ks_error *err)
 {
     struct ks_gpu_ruler *r = w->ruler;
-    uint32_t sums = w->own ? KS_GPU_SUMS : KS_GPU_ARM_SUMS, threads = (uint32_t)s->n * (sums + 1);
     struct ks_vk_dispatch d = {
         .key = {.shader = KS_VK_TOTAL, .constants = {r->top, w->own}},
-        .buffers = {&r->partials, w->answers},
-        .groups = {(threads + TOTAL_THREADS - 1) / TOTAL_THREADS, 1, 1},
-        .flops = 16.0 * threads * r->chunks,
+        .buffers = {&r->partials, &r->aimed, w->answers},
+        .groups = {(uint32_t)(s->n + TOTAL_POSITIONS - 1) / TOTAL_POSITIONS, 1, 1},
+        .flops = 128.0 * (double)s->n * r->chunks,
     };
     return dispatch(w, s, &d, err);
 }

@@ -12,10 +12,11 @@
 #define KS_GPU_SLICES        32
 #define KS_GPU_CHUNK         (KS_GPU_SLICES * KS_GPU_SLICE)
 #define KS_GPU_SLICE_BLOCKS  4
+#define KS_GPU_CHUNKS        32 /* of a row at most: 524,288 logits */
 #define KS_GPU_SUMS          6
 #define KS_GPU_ARM_SUMS      4 /* without the reference's own */
-#define KS_GPU_TABLE         1105
-#define KS_GPU_TARGETS_WORD  1152
+#define KS_GPU_TABLE         801
+#define KS_GPU_TARGETS_WORD  832
 #define KS_GPU_RECORDS_WORD  (KS_GPU_TARGETS_WORD + KS_GPU_MAX_POSITIONS)
 #define KS_GPU_RECORD_WORDS  8
 #define KS_GPU_PARTIAL_WORDS 16
@@ -48,7 +49,7 @@ struct ks_gpu_ruler {
     size_t positions;
     uint64_t rows;
     uint32_t top, chunks;
-    struct ks_vk_buffer notes, partials; /* as row.glsl tells, for all positions */
+    struct ks_vk_buffer notes, partials, aimed; /* as row.glsl tells, for all positions */
 
     struct ks_gpu_tile *reference; /* what arms are compared with */
     size_t m;                      /* of its positions */

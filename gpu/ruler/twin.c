@@ -75,12 +75,6 @@ static struct pair join(struct pair a, struct pair b)
     return (struct pair){high, low - (high - t)};
 }
 
-static struct pair difference(float a, float b)
-{
-    float t = a - b, z = t - a;
-    return (struct pair){t, (a - (t - z)) - (b + z)};
-}
-
 static float polynomial(const float *c, int n, float x)
 {
     float p = c[0];
@@ -89,7 +83,7 @@ static float polynomial(const float *c, int n, float x)
     return p;
 }
 
-static float exponential(float x, float low)
+static float exponential(float x)
 {
     static const float c[] = {
         1.38145150e-3f, 8.36875575e-3f, 4.16683927e-2f, 1.66665196e-1f, 4.99999940e-1f, 1.0f, 1.0f};
@@ -97,7 +91,7 @@ static float exponential(float x, float low)
     float n = shifted - 0x1.8p23f;
     float f = n * -0.693359375f + x;
     f = n * 2.12194440e-4f + f;
-    return polynomial(c, 7, f + low) * float_of((bits_of(shifted) << 23) + 0x3f800000);
+    return polynomial(c, 7, f) * float_of((bits_of(shifted) << 23) + 0x3f800000);
 }
 
 void ks_gpu_ruler_table(float table[KS_GPU_TABLE])
@@ -112,7 +106,7 @@ void ks_gpu_ruler_table(float table[KS_GPU_TABLE])
 
 #define SIXTEENTHS 786432.0f
 
-/* In the order of enum ks_gpu_sum; FAR is added apart. */
+/* In the order of enum ks_gpu_sum. */
 struct terms {
     float t[KS_GPU_SUMS];
 };
@@ -121,96 +115,148 @@ struct rows {
     const float *reference, *arm;
     size_t n;
     float base, shift;
-    uint32_t flags;  /* of the arm */
-    struct pair far; /* of the thread whose terms are made */
+    uint32_t flags; /* of the arm */
     float table[KS_GPU_TABLE];
 };
 
-static struct terms near_terms(const struct rows *rows, float r, float a, float *d)
+/* The nearest multiple of 1/16 is in the sum's lowest bits, and left when SIXTEENTHS is taken away.
+ */
+static float sixteenths(float v)
 {
-    static const float e_c[] = {0.166687146f, 0.500034153f, 1.0f};
-    static const float phi_c[] = {2.5679823e-05f,
-                                  2.03649179e-4f,
-                                  1.38822803e-3f,
-                                  8.33051186e-3f,
-                                  4.16667797e-2f,
-                                  1.66667044e-1f,
-                                  0.5f};
-    float shifted = r + SIXTEENTHS, sixteenths = shifted - SIXTEENTHS, f = r - sixteenths;
-    uint32_t down = bits_of(rows->base + SIXTEENTHS) - bits_of(shifted);
-    down = down < KS_GPU_TABLE ? down : KS_GPU_TABLE - 1;
-    float whole = rows->table[down], e = whole * (polynomial(e_c, 3, f) * f) + whole;
-    *d = (a - (sixteenths + rows->shift)) - f;
-    float ed = e * *d, edd = ed * *d, phi = edd * polynomial(phi_c, 7, *d);
-    return (struct terms){{ed, phi, *d * phi + edd, 0, e, e * (r - rows->base)}};
+    return v + SIXTEENTHS;
 }
 
-static bool wrong(float v)
+static float left_of(float v)
 {
-    return isnan(v) || v == INFINITY;
+    return v - (sixteenths(v) - SIXTEENTHS);
 }
 
-static struct terms distant_terms(struct rows *rows, float r, float a, struct terms t)
+static float around(float whole, float f)
 {
-    if (wrong(r) || r == -INFINITY)
-        t.t[KS_GPU_SUM_EXP] = t.t[KS_GPU_SUM_EXP_X] = 0;
-    float weight = t.t[KS_GPU_SUM_EXP];
-    struct terms none = {{0, 0, 0, 0, weight, t.t[KS_GPU_SUM_EXP_X]}};
-    if (wrong(r) || wrong(a) || r == -INFINITY || a == -INFINITY) {
-        rows->flags |= (r == -INFINITY) != (a == -INFINITY) ? KS_GPU_ROW_UNEVEN : 0;
-        return none;
-    }
-    struct pair apart = difference(a, r), off = difference(apart.high, rows->shift);
-    struct pair x = difference(r, rows->base);
-    float low = off.low + apart.low, d = off.high + low;
-    struct pair sum = difference(d, -x.high);
-    float lower = (sum.low + x.low) + (low - (d - off.high));
-    if (!(sum.high <= 80.0f)) {
+    static const float c[] = {0.166687146f, 0.500034153f, 1.0f};
+    return whole * (polynomial(c, 3, f) * f) + whole;
+}
+
+static float weight(const struct rows *rows, uint32_t down, float f)
+{
+    return around(rows->table[down < KS_GPU_TABLE ? down : KS_GPU_TABLE - 1], f);
+}
+
+static float reference_weight(const struct rows *rows, float r)
+{
+    return weight(rows, bits_of(sixteenths(rows->base)) - bits_of(sixteenths(r)), left_of(r));
+}
+
+static float arm_weight(struct rows *rows, float a)
+{
+    float left = left_of(a) - left_of(rows->shift), f = left_of(left);
+    uint32_t down = bits_of(sixteenths(rows->base)) - bits_of(sixteenths(a)) +
+                    bits_of(sixteenths(rows->shift)) - bits_of(sixteenths(left));
+    if ((int32_t)down >= 0)
+        return weight(rows, down, f);
+    if ((int32_t)down < -16 * 80) {
         rows->flags |= KS_GPU_ROW_RANGE;
-        return none;
+        return 0;
     }
-    float e = exponential(sum.high < -87.0f ? -87.0f : sum.high, lower);
-    rows->far = add(rows->far, weight * d);
-    return (struct terms){{0, e - weight, e * d, 0, weight, t.t[KS_GPU_SUM_EXP_X]}};
+    return around(exponential((float)-(int32_t)down * 0.0625f), f);
 }
 
-static struct terms terms_of(struct rows *rows, size_t i)
+/* As exact as can be: less the multiple of 1/16 and the shift, which are together, and the rest. */
+static float apart(const struct rows *rows, float r, float a)
 {
-    if (i >= rows->n)
-        return (struct terms){{0}};
-    float r = rows->reference[i], a = rows->arm[i], d;
-    struct terms t = near_terms(rows, r, a, &d);
-    return fabsf(d) < 1.0f ? t : distant_terms(rows, r, a, t);
+    return (a - ((sixteenths(r) - SIXTEENTHS) + rows->shift)) - left_of(r);
+}
+
+/* false: the columns are far apart, and only what is the reference's own is told. */
+static bool near_terms(const struct rows *rows, size_t i, struct terms *out)
+{
+    static const float c[] = {2.5679823e-05f,
+                              2.03649179e-4f,
+                              1.38822803e-3f,
+                              8.33051186e-3f,
+                              4.16667797e-2f,
+                              1.66667044e-1f,
+                              0.5f};
+    float r = rows->reference[i], a = rows->arm[i];
+    float d = apart(rows, r, a), e = reference_weight(rows, r);
+    float ed = e * d, edd = ed * d, phi = edd * polynomial(c, 7, d);
+    bool near = fabsf(d) < 1.0f;
+    *out = (struct terms){{0}};
+    if (near)
+        *out = (struct terms){{ed, phi, d * phi + edd}};
+    if (isfinite(r)) {
+        out->t[KS_GPU_SUM_EXP] = e;
+        out->t[KS_GPU_SUM_EXP_X] = e * (r - rows->base);
+    }
+    return near;
+}
+
+static void add_distant(struct rows *rows, size_t i, struct pair sums[KS_GPU_SUMS])
+{
+    float r = rows->reference[i], a = rows->arm[i];
+    if ((r == -INFINITY) != (a == -INFINITY))
+        rows->flags |= KS_GPU_ROW_UNEVEN;
+    if (!isfinite(r) || !isfinite(a))
+        return;
+    float d = apart(rows, r, a), e = reference_weight(rows, r), of_arm = arm_weight(rows, a);
+    sums[KS_GPU_SUM_FAR] = add(sums[KS_GPU_SUM_FAR], e * d);
+    sums[KS_GPU_SUM_PHI] = add(sums[KS_GPU_SUM_PHI], of_arm - e);
+    sums[KS_GPU_SUM_CROSS] = add(sums[KS_GPU_SUM_CROSS], of_arm * d);
 }
 
 /* ------------------------------------------------------------------ sums */
 
-/* What a thread adds plainly. */
-static struct terms run_of(struct rows *r, size_t first)
+/* The four columns from `first` on, added plainly. Bits of *far from `bit` on: the distant ones. */
+static void add_quad(const struct rows *r, size_t first, unsigned bit, struct terms *run,
+                     uint32_t *far)
 {
-    struct terms run = {{0}};
-    for (size_t slice = 0; slice < RUN; slice++) {
-        struct terms v[4];
-        for (size_t q = 0; q < 4; q++)
-            v[q] = terms_of(r, first + slice * KS_GPU_SLICE + q);
-        for (int s = 0; s < KS_GPU_SUMS; s++)
-            run.t[s] += (v[0].t[s] + v[1].t[s]) + (v[2].t[s] + v[3].t[s]);
-    }
-    return run;
+    struct terms v[4] = {{{0}}};
+    for (unsigned q = 0; q < 4; q++)
+        if (first + q < r->n && !near_terms(r, first + q, &v[q]))
+            *far |= 1u << (bit + q);
+    for (int s = 0; s < KS_GPU_SUMS; s++)
+        run->t[s] += (v[0].t[s] + v[1].t[s]) + (v[2].t[s] + v[3].t[s]);
 }
 
-/* What a thread has of a chunk that begins at column `chunk`. */
+/* What a thread has of a run of slices, of which its first column is given. */
+static void add_run(const struct rows *r, size_t first, unsigned bit, uint32_t *far,
+                    struct pair sums[KS_GPU_SUMS])
+{
+    struct terms run = {{0}};
+    for (unsigned slice = 0; slice < RUN; slice++)
+        add_quad(r, first + slice * KS_GPU_SLICE, bit + 4 * slice, &run, far);
+    for (int s = 0; s < KS_GPU_SUMS; s++)
+        if (s != KS_GPU_SUM_FAR)
+            sums[s] = add(sums[s], run.t[s]);
+}
+
+static void add_far(struct rows *r, size_t first, uint32_t far, struct pair sums[KS_GPU_SUMS])
+{
+    for (unsigned i = 0; i < 32; i++)
+        if (far & 1u << i)
+            add_distant(r, first + i / 4 * KS_GPU_SLICE + i % 4, sums);
+}
+
+#define RUN_COLUMNS ((size_t)RUN * KS_GPU_SLICE)
+
+/* What a thread has of a chunk that begins at column `chunk`. Distant columns come after those of
+ * two runs, or of one where the next is not there as a whole. */
 static void add_thread(struct rows *r, size_t chunk, size_t thread, struct pair sums[KS_GPU_SUMS])
 {
+    size_t end = chunk + KS_GPU_CHUNK < r->n ? chunk + KS_GPU_CHUNK : r->n;
+    size_t whole = (end - chunk) / RUN_COLUMNS, begun = chunk;
+    uint32_t far = 0;
     for (int s = 0; s < KS_GPU_SUMS; s++)
         sums[s] = (struct pair){0, 0};
-    r->far = (struct pair){0, 0};
-    for (size_t i = chunk; i < r->n && i < chunk + KS_GPU_CHUNK; i += RUN * KS_GPU_SLICE) {
-        struct terms run = run_of(r, i + 4 * thread);
-        for (int s = 0; s < KS_GPU_SUMS; s++)
-            sums[s] = add(sums[s], run.t[s]);
+    for (size_t run = 0; chunk + run * RUN_COLUMNS < end; run++) {
+        size_t here = chunk + run * RUN_COLUMNS;
+        add_run(r, here + 4 * thread, here == begun ? 0 : 4 * RUN, &far, sums);
+        if (run % 2 == 0 && run + 1 < whole)
+            continue;
+        add_far(r, begun + 4 * thread, far, sums);
+        begun = here + RUN_COLUMNS;
+        far = 0;
     }
-    sums[KS_GPU_SUM_FAR] = r->far;
 }
 
 static void add_row(struct rows *r, double out[KS_GPU_SUMS])

@@ -22,8 +22,8 @@ const uint OF_ARM = 4u;
 // Words of `notes`: a table of weights, the targets, then for each position a record, with the bits
 // of the reference's blocks behind it and those of the arm's behind them: for each chunk BLOCKS
 // words, in which a bit is a slice.
-const uint TABLE = 1105u;
-const uint TARGETS = 1152u;
+const uint TABLE = 801u;
+const uint TARGETS = 832u;
 const uint RECORDS = TARGETS + 512u;
 const uint RECORD = 8u; // base, shift, target, its order in the reference and in the arm
 
@@ -31,7 +31,7 @@ const uint RECORD = 8u; // base, shift, target, its order in the reference and i
 // and from the fourth on the sums' pairs.
 const uint PARTIAL = 16u;
 
-// Words of `answers` for a position: flags, columns before the target, its logit, the largest logit,
+// Words of `answers`, and of `aimed` as far as they are known before the sums, for a position: flags, columns before the target, its logit, the largest logit,
 // each but the flags of the reference and of the arm, the shift, the base, and from the tenth on the
 // sums' pairs; then the top columns of the reference and of the arm.
 const uint ANSWER = 22u;
@@ -58,13 +58,25 @@ uint record_of(uint position)
     return RECORDS + position * (RECORD + 2u * BLOCKS * chunks);
 }
 
+// NaN or infinite
+bool infinite(uint bits)
+{
+    return (bits & 0x7f800000u) == 0x7f800000u;
+}
+
 // NaN or +inf
 bool wrong(uint bits)
 {
-    return (bits & 0x7f800000u) == 0x7f800000u && bits != NONE;
+    return infinite(bits) && bits != NONE;
 }
 
 // ------------------------------------------------------------------ arithmetic
+
+float plus(float a, float b)
+{
+    precise float sum = a + b;
+    return sum;
+}
 
 float times_plus(float a, float b, float c)
 {
@@ -98,31 +110,22 @@ Pair join(Pair a, Pair b)
     return Pair(high, rest);
 }
 
-Pair difference(float a, float b)
-{
-    precise float t = a - b;
-    precise float z = t - a;
-    precise float e = (a - (t - z)) - (b + z);
-    return Pair(t, e);
-}
-
-// e^(x + low) for -87 <= x <= 88 and |low| far below 1: 2^n e^f with f up to ln 2 / 2. Adding 1.5 *
-// 2^23 rounds to a whole n, whose bits are then the sum's lowest.
-float exponential(float x, float low)
+// e^x for -87 <= x <= 88: 2^n e^f with f up to ln 2 / 2. Adding 1.5 * 2^23 rounds to a whole n, whose
+// bits are then the sum's lowest.
+float exponential(float x)
 {
     precise float scaled = x * 1.44269504088896341;
     precise float shifted = scaled + 12582912.0;
     precise float n = shifted - 12582912.0;
     float f = times_plus(n, -0.693359375, x);
     f = times_plus(n, 2.12194440e-4, f);
-    precise float g = f + low;
     float p = 1.38145150e-3;
-    p = times_plus(p, g, 8.36875575e-3);
-    p = times_plus(p, g, 4.16683927e-2);
-    p = times_plus(p, g, 1.66665196e-1);
-    p = times_plus(p, g, 4.99999940e-1);
-    p = times_plus(p, g, 1.0);
-    p = times_plus(p, g, 1.0);
+    p = times_plus(p, f, 8.36875575e-3);
+    p = times_plus(p, f, 4.16683927e-2);
+    p = times_plus(p, f, 1.66665196e-1);
+    p = times_plus(p, f, 4.99999940e-1);
+    p = times_plus(p, f, 1.0);
+    p = times_plus(p, f, 1.0);
     precise float e = p * uintBitsToFloat((floatBitsToUint(shifted) << 23) + 0x3f800000u);
     return e;
 }
@@ -130,6 +133,6 @@ float exponential(float x, float low)
 // Adding it rounds to a multiple of 1/16: in the sum's lowest bits then is how many.
 const float SIXTEENTHS = 786432.0;
 
-// Weights below about e^-69 are 0: not even a vocabulary of them is worth 1e-24, and everything that
-// is made of the others stays in the normal range.
-const float LEAST = -69.0;
+// Weights below about e^-50 are 0: a vocabulary of them is worth 1e-16, and what is made of the others
+// stays in the normal range.
+const float LEAST = -50.0;
