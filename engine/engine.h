@@ -476,7 +476,9 @@ int ks_head_probe(const char *device, void (*tell)(void *ctx, const char *type, 
 
 /* One measured line of `kldscope bench`. */
 struct ks_bench_row {
-    const char *group, *name; /* "matmul", "Q4_K 512 x 576 x 1536" */
+    const char *group, *name;  /* "matmul", "Q4_K 512 x 576 x 1536" */
+    const char *line, *column; /* its place where the group makes a table: "Q4_K", "512 x 576 x
+                                  1536"; NULL where it doesn't */
     double value;
     const char *unit;       /* "GFLOP/s", "us/row", "MB/s" */
     double limit;           /* in the same unit, NaN if none */

@@ -39,7 +39,16 @@ float *ks_bench_floats(size_t n, struct ks_error *err)
 void ks_bench_line(const struct bench *b, const char *group, const char *name, double value,
                    const char *unit, double limit, const char *limit_name)
 {
-    b->row(b->ctx, &(struct ks_bench_row){group, name, value, unit, limit, limit_name});
+    b->row(b->ctx, &(struct ks_bench_row){group, name, NULL, NULL, value, unit, limit, limit_name});
+}
+
+void ks_bench_cell(const struct bench *b, const char *group, const char *line, const char *column,
+                   double value, const char *unit, double limit, const char *limit_name)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s %s", line, column);
+    b->row(b->ctx,
+           &(struct ks_bench_row){group, name, line, column, value, unit, limit, limit_name});
 }
 
 static const struct {

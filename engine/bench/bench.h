@@ -28,6 +28,10 @@ float *ks_bench_floats(size_t n, struct ks_error *err);
 void ks_bench_line(const struct bench *b, const char *group, const char *name, double value,
                    const char *unit, double limit, const char *limit_name);
 
+/* The same of a group that makes a table. */
+void ks_bench_cell(const struct bench *b, const char *group, const char *line, const char *column,
+                   double value, const char *unit, double limit, const char *limit_name);
+
 /* dst = the rows as that type, every column as important as the others. */
 int ks_bench_encode(enum ks_type type, const float *src, size_t rows, size_t cols, uint8_t *dst,
                     struct ks_error *err);

@@ -63,10 +63,10 @@ static int measure_matmul(struct bench *b, enum ks_type type, size_t n, size_t c
         t.w.data = data, t.x = x, t.y = y;
         double flops = 2.0 * (double)n * (double)cols * (double)rows;
         char name[64];
-        snprintf(name, sizeof name, "%s %zu x %zu x %zu", ks_type_info((uint32_t)type)->name, n,
-                 cols, rows);
-        ks_bench_line(b, "matmul", name, flops / ks_bench_seconds(multiply, &t) / 1e9, "GFLOP/s",
-                      b->peak / 1e9, "FMA peak");
+        snprintf(name, sizeof name, "%zu x %zu x %zu", n, cols, rows);
+        ks_bench_cell(b, "matmul", ks_type_info((uint32_t)type)->name, name,
+                      flops / ks_bench_seconds(multiply, &t) / 1e9, "GFLOP/s", b->peak / 1e9,
+                      "FMA peak");
     }
     free(data);
     free(x);

@@ -13,7 +13,7 @@
 #define MAX_BATCH     ((size_t)8192)
 #define ROWS_A_THREAD 512
 /* What a batch may take: its rows are cut down to it, but not below one window. */
-#define BATCH_BYTES ((uint64_t)384 << 20)
+#define BATCH_BYTES ((uint64_t)320 << 20)
 /* Of that, what the tree of arms may keep of residuals; beyond it computes them again. */
 #define RESIDUAL_BYTES ((uint64_t)128 << 20)
 

@@ -7,27 +7,102 @@
 
 #include "tui/cli/cli.h"
 
+enum { MAX_COLUMNS = 16 };
+
 struct printing {
-    json_t *rows; /* NULL: a table */
+    json_t *rows; /* NULL: text */
     char group[64];
+    /* The line of a table that is being filled. */
+    char line[32], cells[MAX_COLUMNS][12];
+    char columns[MAX_COLUMNS][64]; /* what each holds: of the group's first line */
+    size_t n_columns;
+    bool told; /* the columns */
 };
+
+static void add_json(json_t *rows, const struct ks_bench_row *r)
+{
+    json_t *o = json_pack("{s:s, s:s, s:f, s:s}", "group", r->group, "name", r->name, "value",
+                          r->value, "unit", r->unit);
+    if (o && isfinite(r->limit))
+        json_object_update_new(
+            o, json_pack("{s:f, s:s}", "limit", r->limit, "limit_name", r->limit_name));
+    json_array_append_new(rows, o);
+}
+
+static void tell_columns(struct printing *p)
+{
+    for (size_t c = 0; c < p->n_columns; c++)
+        printf("  %c  %s\n", 'a' + (int)c, p->columns[c]);
+    printf("  %-10s", "");
+    for (size_t c = 0; c < p->n_columns; c++)
+        printf(" %9c", 'a' + (int)c);
+    printf("\n");
+    p->told = true;
+}
+
+static void finish_line(struct printing *p)
+{
+    if (!p->line[0])
+        return;
+    if (!p->told)
+        tell_columns(p);
+    printf("  %-10s", p->line);
+    for (size_t c = 0; c < p->n_columns; c++)
+        printf(" %9s", p->cells[c]);
+    printf("\n");
+    fflush(stdout);
+    memset(p->cells, 0, sizeof p->cells);
+    p->line[0] = '\0';
+}
+
+static void begin_group(struct printing *p, const char *group)
+{
+    finish_line(p);
+    p->n_columns = 0;
+    p->told = false;
+    snprintf(p->group, sizeof p->group, "%s", group);
+    printf("\n%s\n", group);
+}
+
+/* Where there is a limit, the share of it is what tells. */
+static void add_cell(struct printing *p, const struct ks_bench_row *r)
+{
+    char column[sizeof *p->columns];
+    bool limited = isfinite(r->limit);
+    if (strcmp(p->line, r->line) != 0)
+        finish_line(p);
+    snprintf(p->line, sizeof p->line, "%s", r->line);
+    snprintf(column, sizeof column, "%s, %s%s", r->column, limited ? "% of " : "",
+             limited ? r->limit_name : r->unit);
+    size_t c = 0;
+    while (c < p->n_columns && strcmp(p->columns[c], column) != 0)
+        c++;
+    if (c == MAX_COLUMNS)
+        return;
+    if (c == p->n_columns)
+        memcpy(p->columns[p->n_columns++], column, sizeof column);
+    double shown = limited ? 100 * r->value / r->limit : r->value;
+    snprintf(p->cells[c], sizeof *p->cells,
+             limited        ? "%.1f"
+             : shown < 1000 ? "%.4g"
+                            : "%.0f",
+             shown);
+}
 
 static void print_row(void *ctx, const struct ks_bench_row *r)
 {
     struct printing *p = ctx;
     if (p->rows) {
-        json_t *o = json_pack("{s:s, s:s, s:f, s:s}", "group", r->group, "name", r->name, "value",
-                              r->value, "unit", r->unit);
-        if (o && isfinite(r->limit))
-            json_object_update_new(
-                o, json_pack("{s:f, s:s}", "limit", r->limit, "limit_name", r->limit_name));
-        json_array_append_new(p->rows, o);
+        add_json(p->rows, r);
         return;
     }
-    if (strcmp(p->group, r->group) != 0) {
-        snprintf(p->group, sizeof p->group, "%s", r->group);
-        printf("\n%s\n", r->group);
+    if (strcmp(p->group, r->group) != 0)
+        begin_group(p, r->group);
+    if (r->line) {
+        add_cell(p, r);
+        return;
     }
+    finish_line(p);
     printf("  %-44s %12.4g %-10s", r->name, r->value, r->unit);
     if (isfinite(r->limit))
         printf(" %5.1f %% of %s", 100 * r->value / r->limit, r->limit_name);
@@ -62,7 +137,9 @@ int cli_bench(const struct cli_command *self, int argc, char **argv)
         struct ks_error err;
         w.only = operands.n ? operands.items[0] : NULL;
         w.threads = (int)threads;
-        if (ks_bench(&w, print_row, &p, &err))
+        bool failed = ks_bench(&w, print_row, &p, &err) != 0;
+        finish_line(&p);
+        if (failed)
             status = cli_fail(&err);
         else if (json)
             json_dumpf(p.rows, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));

@@ -3,10 +3,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A tile of logits is about this large, but at least MIN_TILE rows, so that decoding the head's
- * weights is paid by many rows. */
-#define TILE_BYTES ((uint64_t)16 << 20)
-#define MIN_TILE   64
+/* A tile of logits is about this large, but at least MIN_TILE rows: decoding the head's weights and
+ * fetching them from memory costs as much as 10 to 20 rows, reading logits back from memory little
+ * beside multiplying them. */
+#define TILE_BYTES ((uint64_t)48 << 20)
+#define MIN_TILE   96
 #define MAX_TILE   512
 
 struct ks_scorer {
