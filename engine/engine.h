@@ -112,6 +112,18 @@ const char *ks_type_name(size_t i);
  * none. */
 const char *ks_preset_named(const char *name);
 
+/* ------------------------------------------------------------------ importance matrices */
+
+struct ks_imatrix;
+
+/*
+ * Reads an importance matrix as llama-imatrix writes it, in GGUF or in its older form. shown: how
+ * messages and reports name it (NULL: as path). The returned reference is the caller's.
+ */
+struct ks_imatrix *ks_imatrix_open(const char *path, const char *shown, struct ks_error *err);
+struct ks_imatrix *ks_imatrix_ref(struct ks_imatrix *m);
+void ks_imatrix_unref(struct ks_imatrix *m); /* accepts NULL */
+
 /* ------------------------------------------------------------------ plans */
 
 struct ks_message {
@@ -168,6 +180,7 @@ struct ks_arm_spec {
     size_t n_overrides;
     bool overrides_ordered; /* given as a list: the first match wins */
     struct ks_model *model; /* another GGUF as the arm, a reference owned by the plan; or NULL */
+    struct ks_imatrix *imatrix; /* by which preset and overrides quantize, likewise; or NULL */
     char **tags;
     size_t n_tags;
     char *where;
@@ -284,9 +297,10 @@ struct ks_numbers {
 
 struct ks_arm_facts {
     const char *name;
-    const char *recipe; /* "Q4_K_M", "Q4_K_M + output.weight=Q8_0", "file other.gguf" */
-    const char *file;   /* as the scenario wrote it; NULL for an arm made here */
-    uint64_t bytes;     /* sum of tensor data */
+    const char *recipe;       /* "Q4_K_M", "Q4_K_M + output.weight=Q8_0", "file other.gguf" */
+    const char *file;         /* as the scenario wrote it; NULL for an arm made here */
+    const char *imatrix_hash; /* 32 hex digits of the importance matrix; NULL without one */
+    uint64_t bytes;           /* sum of tensor data */
     double bits_per_weight;
     const char *hash;         /* 32 hex digits of the content */
     const char *const *types; /* each tensor's type name, in the reference's file order; NULL for a

@@ -81,7 +81,7 @@ static void load(void *owner)
         ks_script_forget(s);
         load_once(s);
     }
-    ks_script_close_models(s);
+    ks_script_close_files(s);
 }
 
 static bool has_functions(const struct ks_script *s)

@@ -1,6 +1,7 @@
 /*
  * The pieces behind gguf.h: a mapped file, a cursor that never leaves it, the metadata, the tensor
- * list, and one file of a model ("part"). Private to engine/gguf.
+ * list, and one file of a model ("part"). Private to engine/gguf; engine/imatrix reads with the map and
+ * the cursor too.
  *
  * Ownership: init-less structs, zero-initialized by the caller; each ..._close accepts a zeroed or
  * half-filled one, so that a failing path closes what there is.

@@ -62,7 +62,7 @@ static bool to_convert(const struct ks_model *m, size_t i, enum ks_type to)
 /* Not to what takes an importance matrix. */
 static bool convertible_to(const struct ks_type_info *t)
 {
-    return t->quantizes && !ks_type_needs_importance(t->type);
+    return t->quantizes && t->weighing != KS_MUST_BE_WEIGHED;
 }
 
 static int find_type(const char *name, enum ks_type *type, struct ks_error *err)

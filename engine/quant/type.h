@@ -47,6 +47,13 @@ enum ks_type {
     KS_Q1_0 = 41,
 };
 
+/* What encoding to a type makes of the column weights of an importance matrix. */
+enum ks_weighing {
+    KS_UNWEIGHED,       /* nothing */
+    KS_WEIGHED,         /* searches by them, or without */
+    KS_MUST_BE_WEIGHED, /* without them its search finds nothing of use */
+};
+
 struct ks_type_info {
     enum ks_type type;
     const char *name;     /* "Q4_K", as users write it */
@@ -54,11 +61,8 @@ struct ks_type_info {
     uint32_t block_bytes;
     bool decodes;   /* ks_decode_row knows it */
     bool quantizes; /* ks_encode_rows knows it */
+    enum ks_weighing weighing;
 };
-
-/* Whether encoding to the type takes an importance matrix: without weights its search finds nothing
- * of use. */
-bool ks_type_needs_importance(enum ks_type type);
 
 /* NULL for a number that is no known type (a fork's, or a broken file). */
 const struct ks_type_info *ks_type_info(uint32_t type);

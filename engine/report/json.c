@@ -155,6 +155,8 @@ static json_t *manifest(struct maker *m, const struct ks_snapshot *s)
         put(m, arm, "name", text(f->arms[i].name));
         put(m, arm, "recipe", text(f->arms[i].recipe));
         put(m, arm, "hash", text(f->arms[i].hash));
+        if (f->arms[i].imatrix_hash)
+            put(m, arm, "imatrix", text(f->arms[i].imatrix_hash));
         append(m, arms, arm);
     }
     put(m, o, "arms", arms);

@@ -37,6 +37,7 @@ void ks_arm_spec_finish(struct ks_arm_spec *a)
     }
     free(a->overrides);
     ks_model_unref(a->model);
+    ks_imatrix_unref(a->imatrix);
     free_strings(a->tags, a->n_tags);
     free(a->where);
     *a = (struct ks_arm_spec){0};

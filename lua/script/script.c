@@ -70,8 +70,15 @@ static void forget_arms(struct ks_script *s)
     s->n_arms = 0;
 }
 
-void ks_script_close_models(struct ks_script *s)
+void ks_script_close_files(struct ks_script *s)
 {
+    for (size_t i = 0; i < s->n_imatrices; i++) {
+        free(s->imatrices[i].path);
+        ks_imatrix_unref(s->imatrices[i].imatrix);
+    }
+    free(s->imatrices);
+    s->imatrices = NULL;
+    s->n_imatrices = 0;
     for (size_t i = 0; i < s->n_models; i++) {
         free(s->models[i].path);
         free(s->models[i].convert_to);
@@ -150,7 +157,7 @@ void ks_script_destroy(struct ks_script *s)
         return;
     ks_sandbox_close(s);
     ks_script_forget(s);
-    ks_script_close_models(s);
+    ks_script_close_files(s);
     ks_script_clear_render(s);
     forget_params(s);
     free_given(s);

@@ -84,6 +84,11 @@ struct ks_render_job {
     bool told; /* it came in parts */
 };
 
+struct ks_script_imatrix {
+    char *path; /* to open */
+    struct ks_imatrix *imatrix;
+};
+
 struct ks_script {
     char *path;     /* as given */
     char *folder;   /* what paths in it are relative to; "" for the current one */
@@ -120,6 +125,8 @@ struct ks_script {
 
     struct ks_script_model *models;
     size_t n_models;
+    struct ks_script_imatrix *imatrices;
+    size_t n_imatrices;
     struct ks_script_corpus *corpora;
     size_t n_corpora;
     struct ks_arm_spec *arms;
@@ -150,8 +157,8 @@ struct ks_script *ks_script_create(const char *path, const struct ks_param *para
 void ks_script_destroy(struct ks_script *s); /* accepts NULL */
 /* Forgets what the script made, not what it declared, before it is run again. */
 void ks_script_forget(struct ks_script *s);
-/* Lets go of the models; the plan has its own references. */
-void ks_script_close_models(struct ks_script *s);
+/* Lets go of models and importance matrices; the plan has its own references. */
+void ks_script_close_files(struct ks_script *s);
 void ks_script_clear_effects(struct ks_script *s);
 void ks_script_clear_render(struct ks_script *s);
 

@@ -8,9 +8,9 @@
 #include "lua/check/frozen.h"
 
 static const struct ks_key arm_keys[] = {
-    {"preset", false}, {"override", false},   {"model", false},      {"tags", false},
-    {"imatrix", true}, {"kv", true},          {"activations", true}, {"backend", true},
-    {"logits", true},  {"noise_floor", true}, {"spare", true},       {NULL, false},
+    {"preset", false},  {"override", false},   {"model", false},      {"tags", false},
+    {"imatrix", false}, {"kv", true},          {"activations", true}, {"backend", true},
+    {"logits", true},   {"noise_floor", true}, {"spare", true},       {NULL, false},
 };
 
 #define ARM_EXAMPLE "arm \"q4\" { preset = \"Q4_K_M\" }"
@@ -122,6 +122,20 @@ static void read_model(const struct ks_form *form, struct ks_arm_spec *arm)
     lua_pop(L, 1);
 }
 
+static void read_imatrix(const struct ks_form *form, struct ks_arm_spec *arm)
+{
+    lua_State *L = form->L;
+    const char *path = ks_form_string(form, "imatrix");
+    if (!path)
+        return;
+    if (!arm->preset && !arm->n_overrides)
+        ks_word_fail(L, KS_BAD_INPUT,
+                     "%s: an importance matrix (imatrix) is for quantizing: give a preset or an "
+                     "override too",
+                     form->what);
+    arm->imatrix = ks_word_open_imatrix(L, path);
+}
+
 /* arm "x": half an arm, that the braces complete. */
 int ks_word_arm(lua_State *L)
 {
@@ -160,6 +174,7 @@ int ks_word_arm_body(lua_State *L)
     read_override(&form, arm);
     read_tags(&form, arm);
     read_model(&form, arm);
+    read_imatrix(&form, arm);
     lua_settop(L, 4);
     lua_newtable(L);
     lua_pushvalue(L, 4);

@@ -44,6 +44,24 @@ size_t ks_word_open_model(lua_State *L, const char *path, const char *convert_to
     return s->n_models - 1;
 }
 
+struct ks_imatrix *ks_word_open_imatrix(lua_State *L, const char *path)
+{
+    struct ks_script *s = ks_script_of(L);
+    struct ks_error err;
+    struct ks_script_imatrix *m =
+        ks_word_append(L, (void **)&s->imatrices, &s->n_imatrices, sizeof *s->imatrices);
+    m->path = ks_word_resolve(L, path);
+    for (size_t i = 0; i + 1 < s->n_imatrices; i++)
+        if (s->imatrices[i].imatrix && same(s->imatrices[i].path, m->path))
+            return ks_imatrix_ref(s->imatrices[i].imatrix);
+    ks_script_thread_stop_clock(s->thread);
+    m->imatrix = ks_imatrix_open(m->path, path, &err);
+    ks_script_thread_start_clock(s->thread);
+    if (!m->imatrix)
+        ks_word_fail_with(L, &err);
+    return ks_imatrix_ref(m->imatrix);
+}
+
 static void push_shape(lua_State *L, const struct ks_tensor_info *t)
 {
     lua_createtable(L, (int)t->n_dims, 0);

@@ -28,6 +28,8 @@ size_t ks_word_open_model(lua_State *L, const char *path, const char *convert_to
 /* The name under which scenarios/fetch brings the file at path, which is not there: from fetch.txt
  * in the folder that it should be in. false: nobody knows. */
 bool ks_word_fetched_as(const char *path, char *name, size_t size);
+/* The importance matrix at path, read once; the reference is the caller's. Raises. */
+struct ks_imatrix *ks_word_open_imatrix(lua_State *L, const char *path);
 /* The model that the value at index is, a path or a model value; raises. */
 size_t ks_word_model_at(lua_State *L, int index, const char *what);
 

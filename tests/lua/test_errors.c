@@ -99,6 +99,10 @@ static void an_arms_values_are_checked_where_it_is_made(void **state)
         {"arm 'x' { model = 5 }", 1, "model must be a model or a path, found 5", 0},
         {"arm 'x' { model = 'none.gguf' }", 1, "none.gguf|No such file", KS_SYSTEM},
         {"arm 'x' { model = 'tiny.gguf', preset = 'Q8_0' }", 1, "not both", 0},
+        {"arm 'x' { imatrix = 'a.txt' }", 1, "imatrix) is for quantizing: give a preset", 0},
+        {"arm 'x' { preset = 'Q8_0', imatrix = 5 }", 1, "imatrix must be a text", 0},
+        {"arm 'x' { preset = 'Q8_0', imatrix = 'a.txt' }", 1, "a.txt: not an importance matrix", 0},
+        {"arm 'x' { preset = 'Q8_0', imatrix = 'none.dat' }", 1, "none.dat|No such", KS_SYSTEM},
         {"arm ''", 1, "arm: the name is empty", 0},
         {"arm(5)", 1, "arm: the name must be a string, found 5", 0},
         {"arm 'a\\nb'", 1, "can't be printed", 0},
@@ -111,7 +115,6 @@ static void an_arms_values_are_checked_where_it_is_made(void **state)
 static void what_a_later_version_has_is_told_so(void **state)
 {
     static const struct refusal rows[] = {
-        {"arm 'x' { imatrix = 'f' }", 1, "`imatrix` is for a later version", KS_UNSUPPORTED},
         {"arm 'x' { kv = { k = 'Q8_0' } }", 1, "`kv` is for a later version", KS_UNSUPPORTED},
         {"arm 'x' { activations = 'q8' }", 1, "`activations` is for a later", KS_UNSUPPORTED},
         {"arm 'x' { backend = 'cpu' }", 1, "`backend` is for a later", KS_UNSUPPORTED},

@@ -248,6 +248,30 @@ static void the_shipped_quickstart_loads(void **state)
     ks_plan_destroy(p);
 }
 
+static void an_importance_matrix_is_read_once_for_all_arms(void **state)
+{
+    const struct folder *f = *state;
+    char path[128];
+    size_t len;
+    char *bytes = test_read_file(test_data("imatrix/small.dat"), &len);
+    folder_put(f, "small.dat", bytes, len);
+    free(bytes);
+    struct ks_plan *p =
+        load_good(f, "return scenario {\n"
+                     "  reference = model 'tiny.gguf', corpus = text 'a.txt', arms = {\n"
+                     "    arm 'a' { preset = 'IQ2_XS', imatrix = 'small.dat' },\n"
+                     "    arm 'b' { preset = 'IQ2_XS' },\n"
+                     "    arm 'c' { override = { q = 'Q4_K' }, imatrix = 'small.dat' },\n"
+                     "  }\n"
+                     "}\n");
+    assert_non_null(p->arms[0].imatrix);
+    assert_null(p->arms[1].imatrix);
+    assert_ptr_equal(p->arms[2].imatrix, p->arms[0].imatrix);
+    ks_plan_destroy(p);
+    snprintf(path, sizeof path, "%s/small.dat", f->path);
+    unlink(path);
+}
+
 static void a_byte_order_mark_is_passed_over(void **state)
 {
     ks_plan_destroy(load_good(*state, "\xef\xbb\xbf" SCENARIO_OF("")));
@@ -267,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_chat_renders_through_its_function),
         cmocka_unit_test(a_renderer_that_fails_says_where),
         cmocka_unit_test(the_shipped_quickstart_loads),
+        cmocka_unit_test(an_importance_matrix_is_read_once_for_all_arms),
         cmocka_unit_test(a_byte_order_mark_is_passed_over),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_destroy);

@@ -144,7 +144,7 @@ void ks_encode_rows(const struct ks_encoder *encoder, const float *src, size_t r
 {
     uint64_t row_bytes = 0;
     bool whole = ks_type_row_bytes(encoder->type, cols, &row_bytes);
-    assert(whole && (importance || !ks_type_needs_importance(encoder->type)));
+    assert(whole && (importance || ks_type_info(encoder->type)->weighing != KS_MUST_BE_WEIGHED));
     (void)whole;
     uint8_t *out = dst;
     for (size_t r = 0; r < rows; r++, src += cols, out += row_bytes) {

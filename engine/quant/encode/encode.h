@@ -32,7 +32,7 @@ const struct ks_encoder *ks_encoders_get(struct ks_encoders *e, enum ks_type typ
 /*
  * src: (rows, cols) f32, finite, cols a whole number of blocks.
  * importance: cols column weights >= 0 of an importance matrix, or NULL where the type can do
- * without (ks_type_needs_importance).
+ * without (ks_type_info's weighing).
  * dst: rows * row bytes of the type.
  */
 void ks_encode_rows(const struct ks_encoder *encoder, const float *src, size_t rows, size_t cols,

@@ -162,7 +162,8 @@ int ks_mix_assign(const struct ks_mix *mix, const struct ks_mix_model *model,
 /* ------------------------------------------------------------------ what can be made here */
 
 static int check_makeable(const struct ks_preset *p, const struct ks_mix *mix,
-                          const struct ks_mix_tensor *t, enum ks_type type, struct ks_error *err)
+                          const struct ks_mix_tensor *t, bool weighed, enum ks_type type,
+                          struct ks_error *err)
 {
     if (type == t->type)
         return 0;
@@ -171,12 +172,13 @@ static int check_makeable(const struct ks_preset *p, const struct ks_mix *mix,
                        "tensor %s would be %s%s%s, a type this program can't quantize to; choose "
                        "another preset or override the tensor",
                        t->name, type_name(type), p ? " under " : "", p ? p->name : "");
-    if (!mix->has_importance && ks_mix_needs_importance(p, t->name, type))
-        return ks_fail(
-            err, KS_BAD_INPUT,
-            "tensor %s would be %s%s%s, which needs an importance matrix; choose another "
-            "preset or override the tensor",
-            t->name, type_name(type), p ? " under " : "", p ? p->name : "");
+    if (!weighed && ks_mix_needs_importance(p, t->name, type))
+        return ks_fail(err, KS_BAD_INPUT,
+                       "tensor %s would be %s%s%s, which needs an importance matrix%s; %s another "
+                       "preset or override the tensor",
+                       t->name, type_name(type), p ? " under " : "", p ? p->name : "",
+                       mix->has_importance ? ", and the one given has no weights for it" : "",
+                       mix->has_importance ? "choose" : "give one (imatrix), choose");
     return 0;
 }
 
@@ -189,8 +191,10 @@ int ks_mix_resolve(const struct ks_mix *mix, const struct ks_mix_model *model,
         return ks_fail_memory(err, (n + 1) * sizeof *chosen, "tensor types");
     int failed = ks_mix_assign(mix, model, tensors, n, chosen, warn, ctx, err);
     const struct ks_preset *p = mix->preset ? ks_preset_find(mix->preset) : NULL;
-    for (size_t i = 0; i < n && !failed; i++)
-        failed = check_makeable(p, mix, &tensors[i], chosen[i], err);
+    for (size_t i = 0; i < n && !failed; i++) {
+        bool weighed = mix->has_importance && (!mix->weighed || mix->weighed[i]);
+        failed = check_makeable(p, mix, &tensors[i], weighed, chosen[i], err);
+    }
     if (!failed)
         memcpy(types, chosen, n * sizeof *types);
     free(chosen);

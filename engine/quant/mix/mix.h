@@ -38,9 +38,10 @@ struct ks_mix {
     const char *preset; /* NULL: overrides alone, everything else stays as it is */
     const struct ks_mix_override *overrides;
     size_t n_overrides;
-    bool ordered; /* the first match wins; else two that match one tensor are an error */
-    bool pure;    /* the preset's base type everywhere, head and embedding too */
-    bool has_importance;
+    bool ordered;        /* the first match wins; else two that match one tensor are an error */
+    bool pure;           /* the preset's base type everywhere, head and embedding too */
+    bool has_importance; /* an importance matrix is given; the rules ask no more than that */
+    const bool *weighed; /* (n) the tensors that it has weights for; NULL: all of them */
 };
 
 /* A matrix that presets and overrides may change: no vector, norm, router or small convolution. */

@@ -206,7 +206,7 @@ bool ks_mix_fit(enum ks_type *type, uint64_t cols)
 bool ks_mix_needs_importance(const struct ks_preset *p, const char *name, enum ks_type type)
 {
     enum ks_role role = role_of(name);
-    if (ks_type_needs_importance(type))
+    if (ks_type_info((uint32_t)type)->weighing == KS_MUST_BE_WEIGHED)
         return true;
     if (role == KS_ROLE_HEAD || role == KS_ROLE_EMBEDDING)
         return false;

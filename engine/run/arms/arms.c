@@ -1,5 +1,6 @@
 #include "engine/run/arms/arms.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/quant/mix/mix.h"
@@ -10,6 +11,8 @@ static char *describe(const struct ks_arm_spec *spec, struct ks_error *err)
     const char *base = !spec || (!spec->preset && !spec->model) ? "reference" : spec->preset;
     int failed = base ? ks_buf_put(&b, base, strlen(base), err)
                       : ks_buf_printf(&b, err, "file %s", ks_model_info(spec->model)->shown);
+    if (spec && spec->imatrix && !failed)
+        failed = ks_buf_printf(&b, err, " (imatrix %s)", ks_imatrix_shown(spec->imatrix));
     for (size_t i = 0; spec && !failed && i < spec->n_overrides; i++)
         failed =
             ks_buf_printf(&b, err, " + %s=%s", spec->overrides[i].regex, spec->overrides[i].type);
@@ -54,35 +57,112 @@ static int list_mix_tensors(struct ks_model *m, struct ks_mix_tensor **out, stru
     return 0;
 }
 
+/* What a mix is resolved from. */
+struct mix_input {
+    struct ks_mix_tensor *tensors;
+    bool *weighed;
+    struct ks_mix_override *overrides;
+};
+
+static void mix_input_finish(struct mix_input *in)
+{
+    free(in->tensors);
+    free(in->weighed);
+    free(in->overrides);
+}
+
+static int mix_input_init(struct mix_input *in, const struct ks_arm *arm,
+                          const struct ks_arm_spec *spec, struct ks_error *err)
+{
+    size_t n = ks_model_n_tensors(arm->model);
+    in->weighed = calloc(n, sizeof *in->weighed);
+    in->overrides = calloc(spec->n_overrides + 1, sizeof *in->overrides);
+    if (!in->weighed || !in->overrides)
+        return ks_fail_memory(err, n * sizeof *in->weighed, "resolving an arm");
+    for (size_t i = 0; i < spec->n_overrides; i++)
+        in->overrides[i] = (struct ks_mix_override){.regex = spec->overrides[i].regex,
+                                                    .type = spec->overrides[i].type};
+    return list_mix_tensors(arm->model, &in->tensors, err);
+}
+
+/* Looks up the weights of every matrix; an importance matrix that has none for any is another
+ * model's. */
+static int find_importance(struct ks_arm *arm, const struct ks_imatrix *m, struct mix_input *in,
+                           struct ks_error *err)
+{
+    size_t n = ks_model_n_tensors(arm->model), found = 0;
+    arm->importance = calloc(n, sizeof *arm->importance);
+    if (!arm->importance)
+        return ks_fail_memory(err, n * sizeof *arm->importance, "an arm's importance");
+    for (size_t i = 0; i < n; i++) {
+        const struct ks_mix_tensor *t = &in->tensors[i];
+        if (!ks_mix_quantizable(t))
+            continue;
+        int there = ks_imatrix_find(m, t->name, t->dims[0], t->n_dims > 2 ? t->dims[2] : 1,
+                                    &arm->importance[i], err);
+        if (there < 0)
+            return -1;
+        in->weighed[i] = there > 0;
+        found += in->weighed[i];
+    }
+    return found ? 0
+                 : ks_fail(err, KS_BAD_INPUT,
+                           "%s: has weights for no tensor of the model, but for %s and the like; "
+                           "it was made from another model",
+                           ks_imatrix_shown(m), ks_imatrix_name(m, 0));
+}
+
+/* The embedding and the head are left out of importance matrices as a rule. */
+static void warn_of_unweighed(const struct ks_arm *arm, const struct ks_imatrix *m,
+                              const struct mix_input *in, void (*warn)(void *ctx, const char *text),
+                              void *ctx)
+{
+    size_t unweighed = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < ks_model_n_tensors(arm->model); i++) {
+        const struct ks_mix_tensor *t = &in->tensors[i];
+        if (in->weighed[i] || arm->types[i] == t->type || strncmp(t->name, "blk.", 4) != 0 ||
+            ks_type_info(arm->types[i])->weighing == KS_UNWEIGHED)
+            continue;
+        unweighed++;
+        first = first ? first : t->name;
+    }
+    char text[512];
+    snprintf(text, sizeof text,
+             "%s has no weights for %zu of the tensors, as %s; they are quantized without",
+             ks_imatrix_shown(m), unweighed, first);
+    if (unweighed && warn)
+        warn(ctx, text);
+}
+
 static int resolve_mix(struct ks_arm *arm, const struct ks_arm_spec *spec,
                        void (*warn)(void *ctx, const char *text), void *ctx, struct ks_error *err)
 {
     const struct ks_model_info *info = ks_model_info(arm->model);
     size_t n = ks_model_n_tensors(arm->model);
-    struct ks_mix_tensor *tensors = NULL;
-    struct ks_mix_override *overrides = calloc(spec->n_overrides + 1, sizeof *overrides);
+    struct mix_input in = {0};
     arm->types = calloc(n, sizeof *arm->types);
-    if (!overrides || !arm->types) {
-        free(overrides);
-        return ks_fail_memory(err, n * sizeof *arm->types, "resolving an arm");
-    }
-    for (size_t i = 0; i < spec->n_overrides; i++)
-        overrides[i] = (struct ks_mix_override){.regex = spec->overrides[i].regex,
-                                                .type = spec->overrides[i].type};
+    int failed = arm->types ? mix_input_init(&in, arm, spec, err)
+                            : ks_fail_memory(err, n * sizeof *arm->types, "resolving an arm");
+    if (!failed && spec->imatrix)
+        failed = find_importance(arm, spec->imatrix, &in, err);
     struct ks_mix mix = {.preset = spec->preset,
-                         .overrides = overrides,
+                         .overrides = in.overrides,
                          .n_overrides = spec->n_overrides,
-                         .ordered = spec->overrides_ordered};
+                         .ordered = spec->overrides_ordered,
+                         .has_importance = spec->imatrix,
+                         .weighed = in.weighed};
     struct ks_mix_model model = {.architecture = info->architecture,
                                  .layers = info->layers,
                                  .heads = info->heads,
                                  .kv_heads = info->kv_heads,
                                  .experts = ks_model_hparams(arm->model)->experts,
                                  .tied = info->tied};
-    int failed = list_mix_tensors(arm->model, &tensors, err) ||
-                 ks_mix_resolve(&mix, &model, tensors, n, arm->types, warn, ctx, err);
-    free(tensors);
-    free(overrides);
+    if (!failed)
+        failed = ks_mix_resolve(&mix, &model, in.tensors, n, arm->types, warn, ctx, err);
+    if (!failed && spec->imatrix)
+        warn_of_unweighed(arm, spec->imatrix, &in, warn, ctx);
+    mix_input_finish(&in);
     return failed ? -1 : 0;
 }
 
@@ -122,6 +202,9 @@ static int resolve(struct ks_arm *arm, const struct ks_arm_spec *spec, struct ks
         return ks_fail(err, KS_BAD_INPUT,
                        "a file arm takes no preset and no override: it is "
                        "measured as it is");
+    if (spec && spec->imatrix && !spec->preset && !spec->n_overrides)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "an importance matrix is for quantizing: give a preset or overrides too");
     if (spec && spec->model && check_file_arm(spec->model, reference, warn, ctx, err))
         return -1;
     if (spec && (spec->preset || spec->n_overrides) && resolve_mix(arm, spec, warn, ctx, err))
@@ -150,7 +233,9 @@ static int build_tensor(struct ks_arm *arm, size_t i, struct ks_store *store, st
     if (!arm->types || arm->types[i] == m->type)
         return 0;
     struct ks_matrix made;
-    if (ks_store_quantize(store, pool, m, arm->types[i], &made, err))
+    const struct ks_importance *importance =
+        arm->importance && arm->importance[i].weights ? &arm->importance[i] : NULL;
+    if (ks_store_quantize(store, pool, m, arm->types[i], importance, &made, err))
         return ks_fail_prefix(err, "tensor %s", ks_model_tensor_name(arm->model, i));
     *m = made;
     return 0;
@@ -191,6 +276,7 @@ void ks_arm_finish(struct ks_arm *arm)
     ks_net_finish(&arm->net);
     free(arm->tensors);
     free(arm->types);
+    free(arm->importance);
     free(arm->recipe);
     *arm = (struct ks_arm){0};
 }

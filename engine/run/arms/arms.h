@@ -8,6 +8,7 @@
 #define KS_ENGINE_RUN_ARMS_ARMS_H
 
 #include "engine/engine.h"
+#include "engine/imatrix/imatrix.h"
 #include "engine/model/model.h"
 #include "engine/run/arms/store.h"
 
@@ -16,6 +17,8 @@ struct ks_arm {
     struct ks_model *model;         /* whose shape and vocabulary it has; borrowed */
     struct ks_matrix *tensors;      /* (n_tensors of model), file order */
     enum ks_type *types;            /* (n_tensors) resolved; NULL for the reference and file arms */
+    struct ks_importance *importance; /* (n_tensors) weights NULL where there are none; NULL without
+                                         an importance matrix */
     char *recipe;
     uint64_t bytes, elements; /* sum of tensor data, number of weights */
     struct ks_hash hash;      /* of names, types, shapes and data; after build */

@@ -1,8 +1,8 @@
 /*
  * Entries are kept in one list that is searched front to back: a run has hundreds of tensors times
  * a few types, and each look-up stands beside a hash over megabytes. Two keys lead to an entry: the
- * content (hash, type, shape), and for what was made here also the source pointer and type, so that
- * a second arm of the same preset makes nothing.
+ * content (hash, type, shape), and for what was made here also the source pointer, type and
+ * importance, so that a second arm of the same preset makes nothing.
  *
  * What the cache keeps is used from there, so that it takes no memory that the system could not
  * have back.
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 
 #include "engine/quant/encode/encode.h"
-#include "engine/quant/recode.h"
 
 struct entry {
     struct ks_matrix matrix;
     struct ks_hash hash;
-    const uint8_t *source; /* what it was made from; NULL for a tensor lent to us */
-    uint8_t *owned;        /* its memory, or */
+    const uint8_t *source;  /* what it was made from; NULL for a tensor lent to us */
+    struct ks_hash weights; /* of the importance it was made by */
+    uint8_t *owned;         /* its memory, or */
     struct ks_cached cached;
 };
 
@@ -135,24 +135,45 @@ int ks_store_intern(struct ks_store *s, struct ks_matrix *m, struct ks_error *er
     return add_entry(s, &(struct entry){.matrix = *m, .hash = hash}, err);
 }
 
-static const struct entry *find_made(const struct ks_store *s, const struct ks_matrix *source,
-                                     enum ks_type type)
+/* What is to be made. */
+struct wish {
+    const struct ks_matrix *source;
+    enum ks_type type;
+    const struct ks_importance *importance; /* NULL where the type doesn't heed it */
+    struct ks_hash weights;                 /* of the importance; zero without */
+};
+
+static struct wish wish_for(const struct ks_matrix *source, enum ks_type type,
+                            const struct ks_importance *importance)
+{
+    struct wish w = {.source = source, .type = type};
+    if (importance && ks_type_info(type)->weighing != KS_UNWEIGHED) {
+        w.importance = importance;
+        w.weights = ks_hash_bytes(importance->weights, importance->slices * (size_t)source->cols *
+                                                           sizeof *importance->weights);
+    }
+    return w;
+}
+
+static const struct entry *find_made(const struct ks_store *s, const struct wish *w)
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct entry *e = &s->entries[i];
-        if (e->source == source->data && e->matrix.type == type && e->matrix.rows == source->rows &&
-            e->matrix.cols == source->cols)
+        if (e->source == w->source->data && e->matrix.type == w->type &&
+            e->matrix.rows == w->source->rows && e->matrix.cols == w->source->cols &&
+            ks_hash_equal(e->weights, w->weights))
             return e;
     }
     return NULL;
 }
 
 /* All that decides the bytes that quantizing makes. */
-static struct ks_hash cache_key(const struct ks_store *s, const struct ks_matrix *source,
-                                enum ks_type type)
+static struct ks_hash cache_key(const struct ks_store *s, const struct wish *w)
 {
-    const uint64_t how[] = {source->type, source->rows, source->cols, type, KS_ENCODING_VERSION};
-    return ks_hash_join(ks_store_hash(s, source), ks_hash_bytes(how, sizeof how));
+    const uint64_t how[] = {w->source->type, w->source->rows, w->source->cols, w->type,
+                            KS_ENCODING_VERSION};
+    struct ks_hash key = ks_hash_join(ks_store_hash(s, w->source), ks_hash_bytes(how, sizeof how));
+    return w->importance ? ks_hash_join(key, w->weights) : key;
 }
 
 static void use_cached(struct entry *e, const struct ks_cached *cached)
@@ -164,32 +185,32 @@ static void use_cached(struct entry *e, const struct ks_cached *cached)
     e->matrix.data = cached->data;
 }
 
-static int make(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
-                uint64_t bytes, struct entry *e, struct ks_error *err)
+static int make(struct ks_store *s, struct ks_pool *pool, const struct wish *w, uint64_t bytes,
+                struct entry *e, struct ks_error *err)
 {
-    const struct ks_recode how = {.pool = pool, .encoders = s->encoders};
+    const struct ks_recode how = {pool, s->encoders, w->importance};
     e->owned = ks_alloc_aligned(bytes, 1);
     if (!e->owned)
         return ks_fail_memory(err, bytes, "a quantized tensor");
     e->matrix.data = e->owned;
-    if (ks_recode(&how, source, e->matrix.type, e->owned, err))
+    if (ks_recode(&how, w->source, w->type, e->owned, err))
         return -1;
     e->hash = ks_hash_bytes(e->owned, bytes);
     return 0;
 }
 
 /* From the cache, or made and kept there. */
-static int find_or_make(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
+static int find_or_make(struct ks_store *s, struct ks_pool *pool, const struct wish *w,
                         uint64_t bytes, struct entry *e, struct ks_error *err)
 {
-    struct ks_hash key = s->cache ? cache_key(s, source, e->matrix.type) : (struct ks_hash){0};
+    struct ks_hash key = s->cache ? cache_key(s, w) : (struct ks_hash){0};
     struct ks_cached cached;
     if (ks_cache_find(s->cache, key, bytes, &cached)) {
         use_cached(e, &cached);
         s->tally.found++;
         return 0;
     }
-    if (make(s, pool, source, bytes, e, err))
+    if (make(s, pool, w, bytes, e, err))
         return -1;
     s->tally.made++;
     if (ks_cache_keep(s->cache, key, e->owned, bytes, e->hash) &&
@@ -199,20 +220,23 @@ static int find_or_make(struct ks_store *s, struct ks_pool *pool, const struct k
 }
 
 int ks_store_quantize(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
-                      enum ks_type type, struct ks_matrix *out, struct ks_error *err)
+                      enum ks_type type, const struct ks_importance *importance,
+                      struct ks_matrix *out, struct ks_error *err)
 {
-    const struct entry *made = find_made(s, source, type);
+    struct wish w = wish_for(source, type, importance);
+    const struct entry *made = find_made(s, &w);
     if (made) {
         *out = made->matrix;
         return 0;
     }
     struct entry e = {.matrix = {.type = type, .rows = source->rows, .cols = source->cols},
-                      .source = source->data};
+                      .source = source->data,
+                      .weights = w.weights};
     uint64_t bytes;
     if (!matrix_bytes(&e.matrix, &bytes))
         return ks_fail(err, KS_INTERNAL, "a shape that type %s cannot hold reached the quantizer",
                        ks_type_info(type)->name);
-    if (find_or_make(s, pool, source, bytes, &e, err) || add_entry(s, &e, err)) {
+    if (find_or_make(s, pool, &w, bytes, &e, err) || add_entry(s, &e, err)) {
         entry_finish(&e);
         return -1;
     }

@@ -10,7 +10,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/pool.h"
 #include "engine/cache/cache.h"
-#include "engine/quant/type.h"
+#include "engine/quant/recode.h"
 
 struct ks_store;
 
@@ -22,10 +22,12 @@ void ks_store_destroy(struct ks_store *s); /* accepts NULL */
  * m->data becomes the pointer of an equal tensor lent or made before, if there is one. */
 int ks_store_intern(struct ks_store *s, struct ks_matrix *m, struct ks_error *err);
 
-/* *out = source quantized to type: made now, or found here or in the cache. Refuses weights that
+/* *out = source quantized to type, by importance where there is one (or NULL) and the type heeds
+ * it: made now, or found here or in the cache. Refuses weights that
  * the type cannot hold, as ks_recode (the caller adds the tensor's name). */
 int ks_store_quantize(struct ks_store *s, struct ks_pool *pool, const struct ks_matrix *source,
-                      enum ks_type type, struct ks_matrix *out, struct ks_error *err);
+                      enum ks_type type, const struct ks_importance *importance,
+                      struct ks_matrix *out, struct ks_error *err);
 
 /* Of the data of m, which the store knows already where it was interned or made here. */
 struct ks_hash ks_store_hash(const struct ks_store *s, const struct ks_matrix *m);

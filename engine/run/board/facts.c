@@ -33,9 +33,12 @@ static int arm_facts(const struct ks_run *run, struct ks_arena *a, struct ks_fac
             .bytes = arm->bytes,
             .bits_per_weight = bits(arm->bytes, arm->elements),
             .hash = hex_of(a, arm->hash),
+            .imatrix_hash =
+                arm->spec->imatrix ? hex_of(a, ks_imatrix_hash(arm->spec->imatrix)) : NULL,
             .types = types,
         };
-        if (!arms[i - 1].name || !arms[i - 1].recipe || !arms[i - 1].hash || (arm->types && !types))
+        if ((arm->spec->imatrix && !arms[i - 1].imatrix_hash) || !arms[i - 1].name ||
+            !arms[i - 1].recipe || !arms[i - 1].hash || (arm->types && !types))
             return ks_fail_memory(err, n * sizeof *types, "the run's facts");
     }
     f->arms = arms;

@@ -253,7 +253,7 @@ static void errors_stay_below_each_type_s_limit(void **state)
         if (!t->quantizes)
             continue;
         double limit = error_limit(t->type);
-        if (!ks_type_needs_importance(t->type))
+        if (t->weighing != KS_MUST_BE_WEIGHED)
             assert_true(error_of(t->type, x, NULL, N) < limit);
         assert_true(error_of(t->type, x, even, N) < limit);
     }
@@ -276,7 +276,7 @@ static void a_row_has_the_same_bytes_alone_and_among_others(void **state)
         size_t cols = t->block_elems < 256 ? 5 * 64 : C;
         uint64_t row_bytes;
         assert_true(ks_type_row_bytes(t->type, cols, &row_bytes));
-        for (int weighed = ks_type_needs_importance(t->type); weighed < 2; weighed++) {
+        for (int weighed = t->weighing == KS_MUST_BE_WEIGHED; weighed < 2; weighed++) {
             const float *w = weighed ? importance : NULL;
             encode(t->type, f->input, R, cols, w, many + 1);
             for (size_t r = 0; r < R; r++) {
@@ -307,7 +307,7 @@ static void any_finite_input_is_encoded(void **state)
         for (uint32_t i = 0; ks_type_at(i); i++) {
             if (!ks_type_at(i)->quantizes)
                 continue;
-            if (!ks_type_needs_importance(ks_type_at(i)->type))
+            if (ks_type_at(i)->weighing != KS_MUST_BE_WEIGHED)
                 encode(ks_type_at(i)->type, x, 1, N, NULL, out);
             encode(ks_type_at(i)->type, x, 1, N, importance, out);
         }
@@ -356,7 +356,7 @@ static void zeros_decode_to_zeros(void **state)
     for (uint32_t i = 0; ks_type_at(i); i++) {
         if (!ks_type_at(i)->quantizes)
             continue;
-        for (int weighed = ks_type_needs_importance(ks_type_at(i)->type); weighed < 2; weighed++) {
+        for (int weighed = ks_type_at(i)->weighing == KS_MUST_BE_WEIGHED; weighed < 2; weighed++) {
             encode(ks_type_at(i)->type, x, 1, 256, weighed ? even : NULL, out);
             ks_decode_row(ks_type_at(i)->type, out, y, 256);
             for (int k = 0; k < 256; k++)

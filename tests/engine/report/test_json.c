@@ -104,6 +104,20 @@ static void what_does_not_exist_is_null(void **state)
     json_decref(o);
 }
 
+static void the_manifest_names_an_importance_matrix_by_its_hash(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_init(&s);
+    s.arm_facts[Q4].imatrix_hash = "0123456789abcdef0123456789abcdef";
+    json_t *o = parsed(&s.snapshot, false);
+    json_t *arms = json_object_get(json_object_get(o, "manifest"), "arms");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(arms, Q4), "imatrix")),
+                        "0123456789abcdef0123456789abcdef");
+    assert_null(json_object_get(json_array_get(arms, Q8), "imatrix"));
+    json_decref(o);
+}
+
 static void only_trouble_adds_keys(void **state)
 {
     (void)state;
@@ -222,6 +236,7 @@ int main(void)
         cmocka_unit_test(keys_stand_in_the_documented_order),
         cmocka_unit_test(numbers_survive_the_text_to_the_last_bit),
         cmocka_unit_test(what_does_not_exist_is_null),
+        cmocka_unit_test(the_manifest_names_an_importance_matrix_by_its_hash),
         cmocka_unit_test(only_trouble_adds_keys),
         cmocka_unit_test(the_machine_and_the_moment_show_only_when_asked),
         cmocka_unit_test(names_that_are_no_utf8_are_repaired),

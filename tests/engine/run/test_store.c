@@ -61,7 +61,7 @@ static void quantizing_gives_the_encoders_bytes_for_any_thread_count(void **stat
         struct ks_store *own = ks_store_create(NULL, &err);
         struct ks_pool *pool = ks_pool_create(threads, &err);
         struct ks_matrix made;
-        assert_int_equal(ks_store_quantize(own, pool, &source, KS_Q4_K, &made, &err), 0);
+        assert_int_equal(ks_store_quantize(own, pool, &source, KS_Q4_K, NULL, &made, &err), 0);
         assert_int_equal(made.type, KS_Q4_K);
         assert_memory_equal(made.data, expected, bytes);
         assert_true(ks_store_tally(own).bytes == bytes);
@@ -77,11 +77,46 @@ static void what_was_made_is_made_once(void **state)
     struct ks_error err;
     struct ks_pool *pool = ks_pool_create(1, &err);
     struct ks_matrix source = as_f32(values), first, second, other;
-    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, &first, &err), 0);
-    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, &second, &err), 0);
-    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q4_0, &other, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, NULL, &first, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, NULL, &second, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q4_0, NULL, &other, &err), 0);
     assert_ptr_equal(first.data, second.data);
     assert_ptr_not_equal(first.data, other.data);
+    ks_pool_destroy(pool);
+}
+
+/* Two halves of the rows have weights of their own, as a layer's experts. */
+static void importance_decides_the_bytes_where_the_type_heeds_it(void **state)
+{
+    struct ks_error err;
+    struct ks_pool *pool = ks_pool_create(2, &err);
+    struct ks_matrix source = as_f32(values), plain, made, again, other, eight, eight_too;
+    static float weights[2 * COLS], copy[2 * COLS];
+    for (size_t i = 0; i < 2 * COLS; i++)
+        copy[i] = weights[i] = (float)(i * 7919 % 97 + 1);
+    const struct ks_importance by = {weights, 2}, by_copy = {copy, 2};
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q4_K, NULL, &plain, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q4_K, &by, &made, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q4_K, &by_copy, &again, &err), 0);
+    copy[3] = 0;
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q4_K, &by_copy, &other, &err), 0);
+    assert_ptr_equal(made.data, again.data);
+    assert_ptr_not_equal(made.data, other.data);
+    assert_ptr_not_equal(made.data, plain.data);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, NULL, &eight, &err), 0);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, &by, &eight_too, &err), 0);
+    assert_ptr_equal(eight.data, eight_too.data);
+
+    enum { BYTES = ROWS * COLS / 256 * 144 };
+    uint8_t *expected = malloc(BYTES);
+    struct ks_encoders *encoders = ks_encoders_create(&err);
+    const struct ks_encoder *encoder = ks_encoders_get(encoders, KS_Q4_K, &err);
+    for (size_t half = 0; half < 2; half++)
+        ks_encode_rows(encoder, values + half * ROWS / 2 * COLS, ROWS / 2, COLS,
+                       weights + half * COLS, expected + half * BYTES / 2);
+    assert_memory_equal(made.data, expected, BYTES);
+    ks_encoders_destroy(encoders);
+    free(expected);
     ks_pool_destroy(pool);
 }
 
@@ -103,8 +138,8 @@ static bool finds_in_cache(const char *folder, struct ks_pool *pool, enum ks_typ
     uint8_t *expected = malloc(ROWS * row);
     assert_non_null(expected);
     encode(type, expected);
-    assert_int_equal(ks_store_quantize(store, pool, &source, type, &made, &err), 0);
-    assert_int_equal(ks_store_quantize(store, pool, &source, type, &again, &err), 0);
+    assert_int_equal(ks_store_quantize(store, pool, &source, type, NULL, &made, &err), 0);
+    assert_int_equal(ks_store_quantize(store, pool, &source, type, NULL, &again, &err), 0);
     assert_ptr_equal(made.data, again.data);
     assert_memory_equal(made.data, expected, ROWS * row);
     assert_true(ks_hash_equal(ks_store_hash(store, &made), ks_hash_bytes(expected, ROWS * row)));
@@ -166,7 +201,7 @@ static void a_weight_that_is_no_number_is_refused_with_its_row(void **state)
     struct ks_matrix source = as_f32(values), made = {0};
     values[201 * COLS + 3] = NAN;
     values[250 * COLS + 3] = INFINITY;
-    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, &made, &err), -1);
+    assert_int_equal(ks_store_quantize(*state, pool, &source, KS_Q8_0, NULL, &made, &err), -1);
     assert_int_equal(err.code, KS_BAD_INPUT);
     assert_non_null(strstr(err.text, "row 201"));
     assert_null(made.data);
@@ -178,6 +213,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantizing_gives_the_encoders_bytes_for_any_thread_count),
         cmocka_unit_test_setup_teardown(what_was_made_is_made_once, with_store, without_store),
+        cmocka_unit_test_setup_teardown(importance_decides_the_bytes_where_the_type_heeds_it,
+                                        with_store, without_store),
         cmocka_unit_test(the_cache_answers_for_equal_sources_and_types_alone),
         cmocka_unit_test_setup_teardown(equal_content_shares_one_pointer, with_store,
                                         without_store),
