@@ -100,7 +100,7 @@ static void an_arms_values_are_checked_where_it_is_made(void **state)
         {"arm 'x' { model = 'none.gguf' }", 1, "none.gguf|No such file", KS_SYSTEM},
         {"arm 'x' { model = 'tiny.gguf', preset = 'Q8_0' }", 1, "not both", 0},
         {"arm 'x' { imatrix = 'a.txt' }", 1, "imatrix) is for quantizing: give a preset", 0},
-        {"arm 'x' { preset = 'Q8_0', imatrix = 5 }", 1, "imatrix must be a text", 0},
+        {"arm 'x' { preset = 'Q8_0', imatrix = 5 }", 1, "imatrix must be a string, found 5", 0},
         {"arm 'x' { preset = 'Q8_0', imatrix = 'a.txt' }", 1, "a.txt: not an importance matrix", 0},
         {"arm 'x' { preset = 'Q8_0', imatrix = 'none.dat' }", 1, "none.dat|No such", KS_SYSTEM},
         {"arm ''", 1, "arm: the name is empty", 0},
