@@ -179,6 +179,7 @@ struct ks_arm_spec {
     struct ks_override_spec *overrides;
     size_t n_overrides;
     bool overrides_ordered; /* given as a list: the first match wins */
+    bool pure;              /* the preset's base type everywhere, head and embedding too */
     struct ks_model *model; /* another GGUF as the arm, a reference owned by the plan; or NULL */
     struct ks_imatrix *imatrix; /* by which preset and overrides quantize, likewise; or NULL */
     char **tags;
@@ -429,6 +430,29 @@ void ks_snapshot_release(const struct ks_snapshot *s); /* accepts NULL */
 /* A file descriptor that polls readable when a snapshot newer than the last ks_run_snapshot is
  * there. Owned by the run. */
 int ks_run_wake_fd(const struct ks_run *run);
+
+/* ------------------------------------------------------------------ quantizing a file */
+
+struct ks_quantize_hooks {
+    void *ctx;
+    bool (*progress)(void *ctx, size_t tensor, size_t n); /* before each; false stops */
+    void (*warn)(void *ctx, const char *text);
+};
+
+struct ks_quantized {
+    uint64_t bytes; /* sum of tensor data */
+    double bits_per_weight;
+};
+
+/*
+ * Writes the arm of a model that the recipe describes as a GGUF: the model's metadata with
+ * general.file_type and general.quantization_version as they are now, its tensors in the file's
+ * order, their bytes those of the ecosystem's own quantizer. The file comes into being whole or not
+ * at all. threads 0: what is allowed. Blocks until done; progress and warn are called from within.
+ */
+int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const char *path,
+                int threads, const struct ks_quantize_hooks *hooks, struct ks_quantized *out,
+                struct ks_error *err);
 
 /* ------------------------------------------------------------------ reports */
 

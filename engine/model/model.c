@@ -237,6 +237,11 @@ const struct ks_matrix *ks_model_tensor(const struct ks_model *m, size_t i)
     return &m->tensors[i];
 }
 
+const struct ks_gguf *ks_model_gguf(const struct ks_model *m)
+{
+    return m->gguf;
+}
+
 const char *ks_model_tensor_name(const struct ks_model *m, size_t i)
 {
     return ks_gguf_tensor(m->gguf, i)->name;

@@ -127,6 +127,8 @@ struct ks_hparams {
 const struct ks_hparams *ks_model_hparams(const struct ks_model *m);
 /* Created on first use, under a lock; NULL with *err where the vocabulary is refused. */
 const struct ks_tokenizer *ks_model_tokenizer(struct ks_model *m, struct ks_error *err);
+/* The file itself: metadata, and the tensors as they are in it. */
+const struct ks_gguf *ks_model_gguf(const struct ks_model *m);
 /* The tensors in file order: data is the file's mapping, or memory of the model where it was
  * converted. */
 size_t ks_model_n_tensors(const struct ks_model *m);

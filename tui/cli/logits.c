@@ -1,17 +1,12 @@
-/*
- * Rows go to OUT.part, which is renamed when it is whole: a reader never sees half a file. A pipe,
- * a device and standard output are written as they stand.
- */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/bytes.h"
 #include "engine/base/path.h"
+#include "engine/base/whole.h"
 #include "tui/cli/head.h"
 
 struct wishes {
@@ -20,29 +15,34 @@ struct wishes {
     size_t threads;
 };
 
-/* NumPy's format 1.0: magic, version, header length, a Python dict padded so that data begins at a
- * multiple of 64 (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). */
-static int write_npy_header(FILE *f, size_t n, size_t vocab)
-{
-    char dict[118];
-    int len = snprintf(dict, sizeof dict,
-                       "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", n, vocab);
-    memset(dict + len, ' ', sizeof dict - (size_t)len);
-    dict[sizeof dict - 1] = '\n';
-    return fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, f) == 10 &&
-                   fwrite(dict, 1, sizeof dict, f) == sizeof dict
-               ? 0
-               : -1;
-}
-
 struct output {
-    FILE *f;
-    const char *path;      /* for messages */
-    char *whole;           /* the file that is made, behind all links; NULL: not by renaming */
-    struct ks_buf unready; /* its name until then */
+    const char *path;
+    bool standard; /* to standard output */
+    struct ks_whole_file file;
     bool npy;
     size_t n;
 };
+
+static int put(struct output *o, const void *bytes, size_t len, struct ks_error *err)
+{
+    if (!o->standard)
+        return ks_whole_write(&o->file, bytes, len, err);
+    return fwrite(bytes, 1, len, stdout) == len ? 0
+                                                : ks_fail_errno(err, "%s: cannot write", o->path);
+}
+
+/* NumPy's format 1.0: magic, version, header length, a Python dict padded so that data begins at a
+ * multiple of 64 (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). */
+static int write_npy_header(struct output *o, size_t vocab, struct ks_error *err)
+{
+    char dict[118];
+    int len =
+        snprintf(dict, sizeof dict,
+                 "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", o->n, vocab);
+    memset(dict + len, ' ', sizeof dict - (size_t)len);
+    dict[sizeof dict - 1] = '\n';
+    return put(o, "\x93NUMPY\x01\x00\x76\x00", 10, err) || put(o, dict, sizeof dict, err) ? -1 : 0;
+}
 
 static int write_row(void *ctx, size_t position, const float *logits, size_t vocab,
                      struct ks_error *err)
@@ -50,11 +50,9 @@ static int write_row(void *ctx, size_t position, const float *logits, size_t voc
     struct output *o = ctx;
     if (cli_interrupted)
         return ks_fail(err, KS_CANCELLED, "interrupted; nothing was written");
-    if (position == 0 && o->npy && write_npy_header(o->f, o->n, vocab))
-        return ks_fail_errno(err, "%s: cannot write", o->path);
-    if (fwrite(logits, sizeof *logits, vocab, o->f) != vocab)
-        return ks_fail_errno(err, "%s: cannot write", o->path);
-    return 0;
+    if (position == 0 && o->npy && write_npy_header(o, vocab, err))
+        return -1;
+    return put(o, logits, vocab * sizeof *logits, err);
 }
 
 static int parse_ids(const char *path, const char *text, int32_t **ids, size_t *n,
@@ -97,41 +95,6 @@ static int read_ids(struct ks_model *m, const struct wishes *w, int32_t **ids, s
     return failed;
 }
 
-static int open_output(struct output *o, struct ks_error *err)
-{
-    struct stat st;
-    bool there = stat(o->path, &st) == 0;
-    if (strcmp(o->path, "-") == 0) {
-        o->f = stdout;
-        return 0;
-    }
-    if (!there || S_ISREG(st.st_mode)) {
-        o->whole = there ? realpath(o->path, NULL) : strdup(o->path);
-        if (!o->whole)
-            return ks_fail_errno(err, "%s: cannot write", o->path);
-        if (ks_buf_printf(&o->unready, err, "%s.part", o->whole))
-            return -1;
-    }
-    const char *path = o->whole ? o->unready.bytes : o->path;
-    o->f = fopen(path, "wbe");
-    return o->f ? 0 : ks_fail_errno(err, "%s: cannot write", path);
-}
-
-/* Makes what was written whole, or takes it away where that has failed. */
-static int close_output(struct output *o, int failed, struct ks_error *err)
-{
-    bool opened = o->f != NULL;
-    if (opened && (o->f == stdout ? fflush(o->f) : fclose(o->f)) && !failed)
-        failed = ks_fail_errno(err, "%s: cannot write", o->path);
-    if (!failed && o->whole && rename(o->unready.bytes, o->whole))
-        failed = ks_fail_errno(err, "%s: cannot write", o->path);
-    if (failed && opened && o->whole)
-        unlink(o->unready.bytes);
-    free(o->whole);
-    ks_buf_finish(&o->unready);
-    return failed;
-}
-
 /* A head that is asked for is the one that is used: nothing is chosen here. */
 static int compute_logits(struct ks_model *m, const struct wishes *w, const int32_t *ids, size_t n,
                           struct output *o, struct ks_error *err)
@@ -149,9 +112,16 @@ static int compute_logits(struct ks_model *m, const struct wishes *w, const int3
 static int write_logits(struct ks_model *m, const struct wishes *w, const int32_t *ids, size_t n,
                         struct ks_error *err)
 {
-    struct output o = {.path = w->out, .npy = ks_path_ends(w->out, ".npy"), .n = n};
-    int failed = open_output(&o, err) || compute_logits(m, w, ids, n, &o, err);
-    return close_output(&o, failed ? -1 : 0, err);
+    struct output o = {.path = w->out,
+                       .standard = strcmp(w->out, "-") == 0,
+                       .npy = ks_path_ends(w->out, ".npy"),
+                       .n = n};
+    if (!o.standard && ks_whole_open(&o.file, w->out, err))
+        return -1;
+    int failed = compute_logits(m, w, ids, n, &o, err);
+    if (!o.standard)
+        return ks_whole_close(&o.file, failed, err);
+    return fflush(stdout) && !failed ? ks_fail_errno(err, "%s: cannot write", w->out) : failed;
 }
 
 static int run_logits(struct ks_model *m, const struct wishes *w)

@@ -30,6 +30,13 @@ static const struct cli_command commands[] = {
      "Feeds the ids as they are from position 0 and writes every position's logits as rows of\n"
      "little-endian f32: raw (positions, vocabulary), or NumPy's format where OUT ends in .npy.",
      cli_logits},
+    {"quantize",
+     "quantize MODEL.gguf PRESET -o OUT.gguf [OPTION]...\n"
+     "       kldscope quantize SCENARIO.lua ARM -o OUT.gguf [OPTION]...",
+     "Write an arm as a GGUF file",
+     "The file has the model's metadata and the tensor bytes that llama-quantize would write.\n"
+     "Types of very few bits want an importance matrix (--imatrix).",
+     cli_quantize},
     {"cache", "cache [OPTION]...", "Show, limit or clear the cache of quantized arms",
      "Tensors that arms were quantized to are kept, so that the next run over them begins at "
      "once.\n"

@@ -53,6 +53,16 @@ static int fail_unknown_preset(const char *name, struct ks_error *err)
     return ks_fail(err, KS_BAD_INPUT, "unknown preset `%s`; there are %s", name, list);
 }
 
+uint32_t ks_mix_file_type(const char *preset, enum ks_type most)
+{
+    enum { NVFP4 = 39, GUESSED = 1024 }; /* a type without a preset; neither */
+    const struct ks_preset *p = ks_preset_find(preset ? preset : type_name(most));
+    for (size_t i = 0; !p && ks_preset_get(i); i++)
+        if (ks_preset_get(i)->base == most)
+            p = ks_preset_get(i);
+    return p ? p->file_type : most == KS_NVFP4 ? NVFP4 : GUESSED;
+}
+
 /* ------------------------------------------------------------------ resolution */
 
 /* The rules count layers in the order of layers, which a file may not keep. */

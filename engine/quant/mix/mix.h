@@ -44,6 +44,10 @@ struct ks_mix {
     const bool *weighed; /* (n) the tensors that it has weights for; NULL: all of them */
 };
 
+/* general.file_type, by which a file tells its preset; without one (NULL), the type that most of
+ * its weights have. */
+uint32_t ks_mix_file_type(const char *preset, enum ks_type most);
+
 /* A matrix that presets and overrides may change: no vector, norm, router or small convolution. */
 bool ks_mix_quantizable(const struct ks_mix_tensor *t);
 

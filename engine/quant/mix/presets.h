@@ -9,6 +9,7 @@
 #define KS_ENGINE_QUANT_MIX_PRESETS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/quant/type.h"
 
@@ -58,6 +59,7 @@ enum {
 
 struct ks_preset {
     const char *name;
+    uint32_t file_type; /* general.file_type of such a file */
     enum ks_type base;
     unsigned traits;
     const struct ks_rule *rules; /* up to KS_ROLE_END */

@@ -11,6 +11,8 @@ static char *describe(const struct ks_arm_spec *spec, struct ks_error *err)
     const char *base = !spec || (!spec->preset && !spec->model) ? "reference" : spec->preset;
     int failed = base ? ks_buf_put(&b, base, strlen(base), err)
                       : ks_buf_printf(&b, err, "file %s", ks_model_info(spec->model)->shown);
+    if (spec && spec->pure && !failed)
+        failed = ks_buf_printf(&b, err, " (pure)");
     if (spec && spec->imatrix && !failed)
         failed = ks_buf_printf(&b, err, " (imatrix %s)", ks_imatrix_shown(spec->imatrix));
     for (size_t i = 0; spec && !failed && i < spec->n_overrides; i++)
@@ -150,6 +152,7 @@ static int resolve_mix(struct ks_arm *arm, const struct ks_arm_spec *spec,
                          .overrides = in.overrides,
                          .n_overrides = spec->n_overrides,
                          .ordered = spec->overrides_ordered,
+                         .pure = spec->pure,
                          .has_importance = spec->imatrix,
                          .weighed = in.weighed};
     struct ks_mix_model model = {.architecture = info->architecture,
