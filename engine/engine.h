@@ -431,11 +431,11 @@ void ks_snapshot_release(const struct ks_snapshot *s); /* accepts NULL */
  * there. Owned by the run. */
 int ks_run_wake_fd(const struct ks_run *run);
 
-/* ------------------------------------------------------------------ quantizing a file */
+/* ------------------------------------------------------------------ making files */
 
-struct ks_quantize_hooks {
+struct ks_making_hooks {
     void *ctx;
-    bool (*progress)(void *ctx, size_t tensor, size_t n); /* before each; false stops */
+    bool (*progress)(void *ctx, size_t done, size_t n); /* false stops */
     void (*warn)(void *ctx, const char *text);
 };
 
@@ -448,11 +448,23 @@ struct ks_quantized {
  * Writes the arm of a model that the recipe describes as a GGUF: the model's metadata with
  * general.file_type and general.quantization_version as they are now, its tensors in the file's
  * order, their bytes those of the ecosystem's own quantizer. The file comes into being whole or not
- * at all. threads 0: what is allowed. Blocks until done; progress and warn are called from within.
+ * at all. threads 0: what is allowed. Blocks until done; progress (tensors) and warn are called
+ * from within.
  */
 int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const char *path,
-                int threads, const struct ks_quantize_hooks *hooks, struct ks_quantized *out,
+                int threads, const struct ks_making_hooks *hooks, struct ks_quantized *out,
                 struct ks_error *err);
+
+/*
+ * Makes an importance matrix of a plan's reference from its corpora, in GGUF as llama-imatrix has
+ * it: of every matrix in the layers, the sums of the squares of what it multiplies, by column.
+ * Every document counts whole, cut into windows of plan->window tokens (0: 512, or the context)
+ * that do not overlap; arms and hooks of the plan are not looked at. hooks->progress gets tokens
+ * done and in all. The file comes into being whole or not at all; its bytes don't depend on
+ * threads.
+ */
+int ks_imatrix_make(const struct ks_plan *plan, const char *path,
+                    const struct ks_making_hooks *hooks, struct ks_error *err);
 
 /* ------------------------------------------------------------------ reports */
 

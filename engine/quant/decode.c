@@ -36,11 +36,6 @@ float ks_ue4m3_half(uint8_t e)
     return value;
 }
 
-static float half_at(const uint8_t bytes[2])
-{
-    return ks_f16_to_f32(ks_le16(bytes));
-}
-
 static void f32_row(const uint8_t *src, float *dst, size_t n)
 {
     memcpy(dst, src, n * sizeof *dst);

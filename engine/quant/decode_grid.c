@@ -12,11 +12,6 @@ const float ks_iq2_values[8] = {8, 25, 43, 0, 8, 25, 43, 0};
 const float ks_iq3_xxs_values[8] = {4, 12, 20, 28, 36, 44, 52, 62};
 const float ks_iq3_s_values[8] = {1, 3, 5, 7, 9, 11, 13, 15};
 
-static float half_at(const uint8_t bytes[2])
-{
-    return ks_f16_to_f32(ks_le16(bytes));
-}
-
 /* width: bits a digit */
 static void put_signed(struct ks_octet o, unsigned width, const float values[8], float scale,
                        float *dst)

@@ -8,11 +8,6 @@
 #include "engine/quant/blocks.h"
 #include "engine/quant/decode.h"
 
-static float half_at(const uint8_t bytes[2])
-{
-    return ks_f16_to_f32(ks_le16(bytes));
-}
-
 /* Two bits of element i in the layout that Q2_K, Q3_K and TQ2_0 share. */
 static int two_bits(const uint8_t qs[64], int i)
 {

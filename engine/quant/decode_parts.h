@@ -1,12 +1,18 @@
 /*
- * The rows of 256-element blocks for decode.c, with ks_decode_row's contract. Private to
- * engine/quant.
+ * What the files of decoding share: the rows of 256-element blocks, with ks_decode_row's contract.
+ * Private to engine/quant.
  */
 #ifndef KS_ENGINE_QUANT_DECODE_PARTS_H
 #define KS_ENGINE_QUANT_DECODE_PARTS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "engine/base/bytes.h"
+#include "engine/quant/decode.h"
+
+/* A block's scale. */
+static inline float half_at(const uint8_t bytes[2])
+{
+    return ks_f16_to_f32(ks_le16(bytes));
+}
 
 typedef void ks_row_decoder(const uint8_t *src, float *dst, size_t n);
 

@@ -106,6 +106,7 @@ int cli_run(const struct cli_command *self, int argc, char **argv);
 int cli_inspect(const struct cli_command *self, int argc, char **argv);
 int cli_tokens(const struct cli_command *self, int argc, char **argv);
 int cli_logits(const struct cli_command *self, int argc, char **argv);
+int cli_imatrix(const struct cli_command *self, int argc, char **argv);
 int cli_quantize(const struct cli_command *self, int argc, char **argv);
 int cli_cache(const struct cli_command *self, int argc, char **argv);
 int cli_doctor(const struct cli_command *self, int argc, char **argv);

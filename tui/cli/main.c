@@ -37,6 +37,14 @@ static const struct cli_command commands[] = {
      "The file has the model's metadata and the tensor bytes that llama-quantize would write.\n"
      "Types of very few bits want an importance matrix (--imatrix).",
      cli_quantize},
+    {"imatrix",
+     "imatrix SCENARIO.lua -o OUT.gguf [OPTION]...\n"
+     "       kldscope imatrix MODEL.gguf --corpus FILE... -o OUT.gguf [OPTION]...",
+     "Make an importance matrix from a corpus",
+     "Runs the reference over the corpus and sums, for every matrix of its layers, the squares of\n"
+     "what it multiplies, by column: what quantize --imatrix, a scenario's imatrix and\n"
+     "llama-quantize take.",
+     cli_imatrix},
     {"cache", "cache [OPTION]...", "Show, limit or clear the cache of quantized arms",
      "Tensors that arms were quantized to are kept, so that the next run over them begins at "
      "once.\n"

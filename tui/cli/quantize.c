@@ -1,9 +1,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/path.h"
+#include "tui/cli/making.h"
 #include "tui/cli/plan.h"
 
 struct wishes {
@@ -13,43 +13,14 @@ struct wishes {
     bool pure;
 };
 
-/* ------------------------------------------------------------------ progress */
-
-struct progress {
-    bool terminal, line_open;
-};
-
-static bool tell_tensor(void *ctx, size_t tensor, size_t n)
-{
-    struct progress *p = ctx;
-    if (p->terminal)
-        fprintf(stderr, "\rquantizing %zu of %zu tensors", tensor + 1, n);
-    p->line_open = p->terminal;
-    return !cli_interrupted;
-}
-
-static void close_line(struct progress *p)
-{
-    if (p->line_open)
-        fputc('\n', stderr);
-    p->line_open = false;
-}
-
-static void tell_warning(void *ctx, const char *text)
-{
-    close_line(ctx);
-    cli_say("warning: %s", text);
-}
-
 static int quantize(struct ks_model *m, const struct ks_arm_spec *arm, const struct wishes *w)
 {
     struct ks_error err;
-    const char *term = getenv("TERM");
-    struct progress p = {.terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0};
-    const struct ks_quantize_hooks hooks = {&p, tell_tensor, tell_warning};
+    struct cli_making making;
     struct ks_quantized made;
-    int failed = ks_quantize(m, arm, w->out, (int)w->threads, &hooks, &made, &err);
-    close_line(&p);
+    cli_making_begin(&making, "tensors");
+    int failed = ks_quantize(m, arm, w->out, (int)w->threads, &making.hooks, &made, &err);
+    cli_making_end(&making);
     if (failed)
         return cli_fail(&err);
     cli_put(stdout, w->out, 0);

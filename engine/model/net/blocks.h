@@ -17,6 +17,8 @@ struct ks_widths {
 
 struct ks_body {
     struct ks_cpu *cpu;
+    ks_watch_product *watch; /* or NULL */
+    void *watch_ctx;
     struct ks_widths widths;
     size_t max_rows;
     /* Scratch, each (max_rows, width). normed also takes what a block adds to the residual: by then

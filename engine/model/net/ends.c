@@ -1,10 +1,19 @@
 /* What stands before the first layer and behind the last, and what all blocks use. */
 #include "engine/model/net/blocks.h"
 
+void ks_body_watch_products(struct ks_body *b, ks_watch_product *watch, void *ctx)
+{
+    b->watch = watch;
+    b->watch_ctx = ctx;
+}
+
 int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *bias,
                      const float *in, size_t n, float *out, struct ks_error *err)
 {
     size_t rows = (size_t)w->rows;
+    const size_t starts[2] = {0, n};
+    if (b->watch)
+        b->watch(b->watch_ctx, w, 1, starts, in);
     if (ks_matmul(b->cpu, w, in, (size_t)w->cols, n, out, rows, err))
         return -1;
     if (bias)

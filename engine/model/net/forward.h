@@ -29,6 +29,15 @@ struct ks_body *ks_body_create(struct ks_cpu *cpu, const struct ks_hparams *h, s
                                struct ks_error *err);
 void ks_body_destroy(struct ks_body *b); /* accepts NULL */
 
+/*
+ * Called before every product with a matrix of weights: x(n, w.cols) is what it multiplies. Of a
+ * stack of matrices (experts), matrix m multiplies rows starts[m]..starts[m + 1] - 1 of x; else
+ * stacked is 1. A tensor of which several matrices are parts is seen once for each.
+ */
+typedef void ks_watch_product(void *ctx, const struct ks_matrix *w, size_t stacked,
+                              const size_t *starts, const float *x);
+void ks_body_watch_products(struct ks_body *b, ks_watch_product *watch, void *ctx);
+
 /* x = embedding rows of the batch. */
 int ks_body_embed(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
                   float *x, struct ks_error *err);

@@ -128,8 +128,11 @@ static int route(const struct tokens *t, struct ks_error *err)
 static int project(const struct tokens *t, const struct ks_matrix *w, const float *bias,
                    const float *in, float *out, struct ks_error *err)
 {
-    struct ks_cpu *cpu = t->s->body->cpu;
+    struct ks_body *b = t->s->body;
+    struct ks_cpu *cpu = b->cpu;
     size_t experts = t->s->net->hparams->experts, dim = (size_t)w->rows / experts;
+    if (b->watch)
+        b->watch(b->watch_ctx, w, experts, t->routes.starts, in);
     if (ks_matmul_stacked(cpu, w, experts, t->routes.starts, in, (size_t)w->cols, out, dim, err))
         return -1;
     if (bias)

@@ -61,11 +61,6 @@ static float fit_scale(const float *x, const float *w)
     return scale;
 }
 
-static float inverse_or_zero(float v)
-{
-    return v != 0 ? 1.0f / v : 0.0f;
-}
-
 /* Byte j holds the elements j and j + 16. */
 static void put_indices(const float *x, float inverse, uint8_t qs[16])
 {

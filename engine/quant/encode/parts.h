@@ -66,6 +66,21 @@ static inline void scatter_levels(const lanes *level, int n, int bias, uint8_t *
             out[lane * n + i] = (uint8_t)((int)level[i][lane] + bias);
 }
 
+static inline float largest_magnitude(const float *x, int n)
+{
+    float size = 0;
+    for (int i = 0; i < n; i++) {
+        float a = x[i] < 0 ? -x[i] : x[i];
+        size = a > size ? a : size;
+    }
+    return size;
+}
+
+static inline float inverse_or_zero(float v)
+{
+    return v != 0 ? 1.0f / v : 0.0f;
+}
+
 float ks_sum_of_squares(const float *x, size_t n); /* one chain, in order */
 
 /* An importance matrix's weight of an element's error: large where the column matters and where the

@@ -7,14 +7,6 @@
 #include "engine/quant/blocks.h"
 #include "engine/quant/encode/parts.h"
 
-static float largest_magnitude(const float *x, int n)
-{
-    float size = 0;
-    for (int i = 0; i < n; i++)
-        size = fabsf(x[i]) > size ? fabsf(x[i]) : size;
-    return size;
-}
-
 /* ------------------------------------------------------------------ FP4 */
 
 /* The code of the nearest of the scaled values, the smaller one of two as near. scale: as

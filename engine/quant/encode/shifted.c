@@ -166,15 +166,27 @@ static void add_moments(const struct shifted_format *f, const struct ks_codebook
     }
 }
 
+/* Levels 0 to 2 of the elements. A scale below 0 means that the runs are the other way round, and
+ * the shifts too. */
+static void apply(const struct shifted_format *f, const struct division *d, struct group *g,
+                  uint8_t *level)
+{
+    bool mirror = d->scale < 0;
+    for (int j = 0; j < f->group; j++) {
+        int l = j < d->first ? 0 : j < d->second ? 1 : 2;
+        level[g->order[j]] = (uint8_t)(mirror ? 2 - l : l);
+    }
+    g->scale = fabsf(d->scale);
+    g->down = (mirror ? ~d->down : d->down) & ((1u << f->group / 8) - 1);
+}
+
 static void fit_group(const struct shifted_format *f, const struct ks_codebook *book,
                       struct group *g)
 {
-    float size = 0;
-    for (int i = 0; i < f->group; i++)
-        size = fabsf(g->x[i]) > size ? fabsf(g->x[i]) : size;
-    if (size < f->zero)
-        return;
     struct division best = {.first = -1, .score = -FLT_MAX};
+    uint8_t level[GROUP_MAX];
+    if (largest_magnitude(g->x, f->group) < f->zero)
+        return;
     sort(f, g);
     if (f->split)
         divide_apart(g, &best);
@@ -182,15 +194,7 @@ static void fit_group(const struct shifted_format *f, const struct ks_codebook *
         divide_in_common(g, &best);
     if (best.first < 0)
         return;
-    /* A scale below 0 means that the runs are the other way round, and the shifts too. */
-    bool mirror = best.scale < 0;
-    uint8_t level[GROUP_MAX];
-    for (int j = 0; j < f->group; j++) {
-        int l = j < best.first ? 0 : j < best.second ? 1 : 2;
-        level[g->order[j]] = (uint8_t)(mirror ? 2 - l : l);
-    }
-    g->scale = fabsf(best.scale);
-    g->down = (mirror ? ~best.down : best.down) & ((1u << f->group / 8) - 1);
+    apply(f, &best, g, level);
     if (find_points(f, book, level, g))
         return;
     float xq = 0, qq = 0;

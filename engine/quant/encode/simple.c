@@ -26,11 +26,6 @@ static int truncated(float v)
     return (int)v;
 }
 
-static float inverse_or_zero(float v)
-{
-    return v != 0 ? 1.0f / v : 0.0f;
-}
-
 static int at_most(int v, int top)
 {
     return v < top ? v : top;
@@ -192,12 +187,7 @@ void ks_encode_q8_0(const float *x, size_t cols, const float *importance, uint8_
 {
     (void)importance;
     for (; cols > 0; cols -= BLOCK, x += BLOCK, out += BLOCK) {
-        float size = 0;
-        for (int i = 0; i < BLOCK; i++) {
-            float a = fabsf(x[i]);
-            size = a > size ? a : size;
-        }
-        float scale = size / 127.0f, inverse = inverse_or_zero(scale);
+        float scale = largest_magnitude(x, BLOCK) / 127.0f, inverse = inverse_or_zero(scale);
         out = put_half(out, scale);
         for (int i = 0; i < BLOCK; i++)
             out[i] = (uint8_t)rounded(x[i] * inverse);

@@ -20,7 +20,7 @@ struct making {
     const struct ks_gguf *gguf;
     struct ks_gguf_writer *out;
     struct ks_recode how;
-    const struct ks_quantize_hooks *hooks;
+    const struct ks_making_hooks *hooks;
 };
 
 static bool begins_with(const char *key, const char *prefix)
@@ -136,7 +136,7 @@ static bool is_same_file(const char *a, const char *b)
 }
 
 int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const char *path,
-                int threads, const struct ks_quantize_hooks *hooks, struct ks_quantized *out,
+                int threads, const struct ks_making_hooks *hooks, struct ks_quantized *out,
                 struct ks_error *err)
 {
     struct making m = {.gguf = ks_model_gguf(model), .hooks = hooks};

@@ -12,7 +12,7 @@ FOLDER = tempfile.TemporaryDirectory()
 
 
 def case_every_command_has_a_page():
-    for command in ("run", "inspect", "tokens", "logits", "quantize", "doctor", "bench", "cache"):
+    for command in ("run", "inspect", "tokens", "logits", "quantize", "imatrix", "doctor", "bench", "cache"):
         done = run(command, "--help")
         assert done.returncode == 0 and done.stdout.startswith(f"Usage: kldscope "), done
         assert command in done.stdout and "--help" in done.stdout

@@ -1,4 +1,5 @@
-"""kldscope quantize: the file it writes is the arm of that name, tensor by tensor."""
+"""kldscope quantize: the file it writes is the arm of that name, tensor by tensor. kldscope imatrix:
+what it makes, quantizing takes."""
 import json
 import os
 import resource
@@ -110,6 +111,24 @@ def case_importance_reaches_the_file_and_a_scenario_says_the_same():
     assert "weights.dat" in run("inspect", path("direct.gguf")).stdout
 
 
+def case_an_importance_matrix_made_here_serves_here():
+    """Text that weighs columns brings the arm nearer to the reference on that text."""
+    made = run("imatrix", MODEL, "--corpus", CORPUS, "--max-documents", "8", "-o",
+               path("made.gguf"))
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.endswith(" tokens\n"), made.stdout
+    with open(path("made.lua"), "w") as f:
+        f.write(f"""return scenario {{ reference = "{MODEL}", arms = {{
+            arm "even" {{ preset = "Q2_K" }},
+            arm "weighed" {{ preset = "Q2_K", imatrix = "made.gguf" }},
+        }}, corpus = text("{CORPUS}", {{ max_documents = 8 }}) }}""")
+    found, _ = arms("run", path("made.lua"))
+    assert found["weighed"]["kld_mean"] < found["even"]["kld_mean"]
+    again = run("imatrix", path("made.lua"), "-o", path("again.gguf"))
+    assert again.returncode == 0, again.stderr
+    assert open(path("made.gguf"), "rb").read() == open(path("again.gguf"), "rb").read()
+
+
 def case_what_cannot_be_made_is_refused_and_leaves_nothing():
     out = ("-o", path("refused.gguf"))
     refused(MODEL, "Q4_K_M", says=["-o OUT"])
@@ -125,6 +144,10 @@ def case_what_cannot_be_made_is_refused_and_leaves_nothing():
     scenario = os.path.join(SCENARIOS, "quickstart.lua")
     refused(scenario, "none", *out, says=["no arm is named \"none\""])
     refused(scenario, "none", "--pure", *out, says=["in the scenario"])
+    for words, says in (((scenario,), "-o OUT"), ((MODEL, *out), "--corpus"), (out, "a scenario")):
+        done = run("imatrix", *words)
+        assert done.returncode == 2 and says in done.stderr, done.stderr
+    assert not [f for f in os.listdir(KEEP.name) if f.startswith("refused")]
 
 
 def case_a_full_disk_is_an_error_and_leaves_nothing():
