@@ -24,8 +24,9 @@ struct ks_gpu_testing {
     uint64_t max_allocation_bytes;
     uint64_t scratch_bytes; /* where it is set, weights taken apart aren't kept either */
     double flops_per_submit;
-    uint32_t rows_of_lane; /* in few.comp */
+    uint32_t worth_decoding; /* positions from which on many rows are decoded before */
 
+    bool as_hardware;         /* cut products as for a device that is not of software */
     bool staging;             /* pretend that the host can't see device memory */
     bool no_self_test;        /* neither of products nor of the ruler */
     const char *cache_folder; /* for pipelines, instead of the user's; "" for none */

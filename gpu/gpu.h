@@ -90,12 +90,13 @@ const struct ks_gpu_info *ks_gpu_info(const struct ks_gpu *gpu); /* lives as lon
 bool ks_gpu_lost(const struct ks_gpu *gpu);
 
 /*
- * What the device gives at most, measured now (about two seconds, warmed, medians of 20) by shaders
- * over so many bytes of its memory, or as many as a binding takes.
+ * What the device gives at most, measured now (about three seconds, warmed, medians of 20) by
+ * shaders over so many bytes of its memory, or as many as a binding takes.
  */
 struct ks_gpu_limits {
     double copy_bytes_s; /* read and written, together */
     double read_bytes_s;
+    double flops_s;    /* multiplications and additions of f32, two for a pair */
     double dispatch_s; /* of one that does nothing, behind a barrier */
     double submit_s;   /* of one such, from the host and back */
 };
@@ -162,8 +163,8 @@ size_t ks_gpu_weight_shards(const struct ks_gpu_weight *w);
 /* ------------------------------------------------------------------ products */
 
 enum ks_gpu_path {
-    KS_GPU_FEW,    /* reads the packed weight once for every 1 to 4 positions */
-    KS_GPU_MANY,   /* decodes the weight to f32 in pieces, then works in tiles of 64 x 128 */
+    KS_GPU_FEW,    /* reads the packed weight once for every 1 to 8 positions */
+    KS_GPU_MANY,   /* f32 in tiles of 64 x 128, the weight unpacked on the way or before */
     KS_GPU_MATRIX, /* cooperative matrices of f16, x in two halves; not on every device, not for
                       F32, and cols is a multiple of 32 */
     KS_GPU_PATHS,

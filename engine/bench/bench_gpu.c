@@ -113,6 +113,8 @@ static int tell_limits(struct bench_gpu *d, struct ks_error *err)
     const struct ks_gpu_limits *l = &d->limits;
     ks_bench_line(d->bench, "gpu", "copy by a shader", l->copy_bytes_s * 1e-9, "GB/s", NAN, NULL);
     ks_bench_line(d->bench, "gpu", "read by a shader", l->read_bytes_s * 1e-9, "GB/s", NAN, NULL);
+    ks_bench_line(d->bench, "gpu", "f32 arithmetic by a shader", l->flops_s * 1e-12, "TFLOP/s", NAN,
+                  NULL);
     ks_bench_line(d->bench, "gpu", "dispatch of nothing", l->dispatch_s * 1e6, "us", NAN, NULL);
     ks_bench_line(d->bench, "gpu", "  submitted and waited for", l->submit_s * 1e6, "us", NAN,
                   NULL);
@@ -134,7 +136,8 @@ static void tell(const struct bench_gpu *d, const struct ks_matrix *w, const str
                       (double)(row_bytes * w->rows) / seconds * 1e-9, "GB/s",
                       d->limits.copy_bytes_s * 1e-9, "copy");
     else
-        ks_bench_line(d->bench, "gpu", "  product", flops / seconds * 1e-12, "TFLOP/s", NAN, NULL);
+        ks_bench_line(d->bench, "gpu", "  product", flops / seconds * 1e-12, "TFLOP/s",
+                      d->limits.flops_s * 1e-12, "arithmetic");
 }
 
 static int bench_product(struct bench_gpu *d, const struct ks_matrix *w,

@@ -80,4 +80,7 @@ int ks_gpu_tile_find_maxima(struct ks_gpu_tile *tile, size_t m, struct ks_vk_slo
 int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
                  enum ks_gpu_path path, struct ks_error *err);
 
+/* Finds gpu->exact_halves. */
+int ks_gpu_try_halves(struct ks_gpu *gpu, struct ks_error *err);
+
 #endif

@@ -1,10 +1,14 @@
 /*
- * Products of many positions: activations turned, pieces of the weight decoded, both multiplied.
+ * Products of many positions: activations turned, then multiplied with the packed weight or, where
+ * there are so many positions that it pays, with pieces of it that are decoded before.
  */
+#include <string.h>
+
 #include "gpu/head/product.h"
 
-#define TURN_SIDE   32
-#define DECODE_SIDE 64
+#define TURN_SIDE     32
+#define DECODE_ROWS   64 /* of a work-group, and pieces of a row: as in decode.comp */
+#define DECODE_PIECES 4
 
 struct turn_where {
     uint32_t positions, cols;
@@ -24,18 +28,18 @@ static int turn(struct ks_gpu_product *p, uint32_t x_width, struct ks_error *err
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
-/* Some rows of a shard, decoded or to be decoded into one of the scratches. */
+/* Some rows of a shard. */
 struct piece {
     const struct ks_gpu_shard *shard;
-    uint64_t first, rows; /* first: in the shard */
-    const struct ks_vk_buffer *scratch;
+    uint64_t first, rows;               /* first: in the shard */
+    const struct ks_vk_buffer *decoded; /* one of the scratches; NULL where it stays packed */
 };
 
 /* The piece that follows, or the first where *piece has no shard; false past the last. */
-static bool next_piece(const struct ks_gpu_product *p, struct piece *piece)
+static bool next_piece(const struct ks_gpu_product *p, bool packed, struct piece *piece)
 {
-    uint64_t most =
-        p->gpu->scratch_bytes / (p->w->cols * sizeof(float)) / KS_GPU_WIDE * KS_GPU_WIDE;
+    uint64_t fit = p->gpu->scratch_bytes / (p->w->cols * sizeof(float)) / KS_GPU_WIDE * KS_GPU_WIDE;
+    uint64_t most = packed ? UINT64_MAX : fit ? fit : KS_GPU_WIDE;
     const struct ks_gpu_shard *shard = piece->shard ? piece->shard : p->w->shards;
     uint64_t first = piece->shard ? piece->first + piece->rows : 0;
     if (first == shard->rows) {
@@ -43,12 +47,12 @@ static bool next_piece(const struct ks_gpu_product *p, struct piece *piece)
             return false;
         first = 0;
     }
-    bool second = piece->scratch == &p->gpu->scratch[0];
+    bool second = piece->decoded == &p->gpu->scratch[0];
     *piece = (struct piece){
         .shard = shard,
         .first = first,
-        .rows = ks_gpu_least(most ? most : KS_GPU_WIDE, shard->rows - first),
-        .scratch = &p->gpu->scratch[second],
+        .rows = ks_gpu_least(most, shard->rows - first),
+        .decoded = packed ? NULL : &p->gpu->scratch[second],
     };
     return true;
 }
@@ -59,75 +63,111 @@ struct decode_where {
 
 static int decode(struct ks_gpu_product *p, const struct piece *piece, struct ks_error *err)
 {
-    uint32_t cols = (uint32_t)p->w->cols;
+    uint32_t cols = (uint32_t)p->w->cols, pieces = 16 / ks_gpu_units_together(p->w->layout);
     uint32_t width = (uint32_t)ks_gpu_round_up(piece->rows, KS_GPU_WIDE);
     struct decode_where where = {(uint32_t)piece->first, (uint32_t)piece->rows};
     struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_DECODE, .layout = p->w->layout, .constants = {cols}},
+        .key = {.shader = KS_VK_DECODE,
+                .layout = p->w->layout,
+                .constants = {cols, p->gpu->exact_halves}},
         .push = &where,
         .push_bytes = sizeof where,
-        .groups = {width / DECODE_SIDE, (cols + DECODE_SIDE - 1) / DECODE_SIDE, 1},
+        .groups = {width / DECODE_ROWS, (cols + 255) / 256 * pieces / DECODE_PIECES, 1},
         .flops = KS_GPU_DECODE_COST * (double)width * cols,
     };
     ks_gpu_bind_parts(&d, piece->shard);
-    d.buffers[3] = piece->scratch;
+    d.buffers[3] = piece->decoded;
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
+/* Positions of a thread, of which a work-group has 8 times as many. */
+static uint32_t positions_of_thread(const struct ks_gpu_product *p)
+{
+    return p->m <= KS_GPU_TALL / 2 ? 4 : 8;
+}
+
 struct many_where {
-    uint32_t x_block, w_block, stride, y_column, cols;
+    uint32_t x_block, first, rows, stride, y_column;
 };
 
-/* The decoded piece against the positions of a segment. */
+static void bind(const struct ks_gpu_product *p, const struct piece *piece, size_t segment,
+                 struct ks_vk_dispatch *d)
+{
+    d->key = (struct ks_vk_pipeline_key){
+        .shader = piece->decoded ? KS_VK_MANY : KS_VK_PACKED,
+        .layout = piece->decoded ? 0 : p->w->layout,
+        .constants = {(uint32_t)p->w->cols, !piece->decoded && p->gpu->exact_halves,
+                      positions_of_thread(p)},
+    };
+    if (piece->decoded)
+        d->buffers[0] = piece->decoded;
+    else
+        ks_gpu_bind_parts(d, piece->shard);
+    d->buffers[3] = &p->gpu->turned;
+    d->buffers[4] = &p->y->segments[segment];
+    d->buffers[KS_GPU_MAXIMA_BINDING] = &p->y->maxima[segment];
+}
+
+/* A piece against the positions of a segment. */
 static int multiply(struct ks_gpu_product *p, const struct piece *piece, size_t segment,
                     struct ks_error *err)
 {
     size_t x_first = segment * p->y->per_segment;
-    uint64_t tall = ks_gpu_round_up(ks_gpu_least(p->m - x_first, p->y->per_segment), KS_GPU_TALL);
+    uint64_t here = ks_gpu_least(p->m - x_first, p->y->per_segment);
     uint64_t blocks = ks_gpu_round_up(piece->rows, KS_GPU_WIDE) / KS_GPU_WIDE;
-    struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_MANY},
-        .buffers = {&p->gpu->turned, piece->scratch,
-                    &p->y->segments[segment], [KS_GPU_MAXIMA_BINDING] = &p->y->maxima[segment]},
-        .groups = {(uint32_t)tall / KS_GPU_TALL, 1, 1},
-    };
     struct many_where where = {
         .x_block = (uint32_t)(x_first / KS_GPU_TALL),
+        .rows = (uint32_t)piece->shard->rows,
         .stride = (uint32_t)p->y->stride,
-        .cols = (uint32_t)p->w->cols,
     };
-    d.push = &where;
-    d.push_bytes = sizeof where;
-    double block_flops = 2.0 * KS_GPU_WIDE * (double)tall * (double)p->w->cols;
+    struct ks_vk_dispatch d = {.push = &where, .push_bytes = sizeof where};
+    bind(p, piece, segment, &d);
+    uint32_t tall = 8 * positions_of_thread(p), groups = (uint32_t)((here + tall - 1) / tall);
+    double block_flops = 2.0 * KS_GPU_WIDE * groups * tall * (double)p->w->cols;
     uint64_t step =
         ks_gpu_least((uint64_t)(p->gpu->flops_per_submit / block_flops), KS_GPU_MOST_GROUPS);
     step = step ? step : 1;
     for (uint64_t b = 0; b < blocks; b += step) {
-        uint64_t here = ks_gpu_least(step, blocks - b);
-        where.w_block = (uint32_t)b;
-        where.y_column = (uint32_t)(piece->shard->first + piece->first + b * KS_GPU_WIDE);
-        d.groups[1] = (uint32_t)here;
-        d.flops = block_flops * (double)here;
+        uint32_t wide = (uint32_t)ks_gpu_least(step, blocks - b);
+        uint64_t row = piece->first + b * KS_GPU_WIDE;
+        where.first = (uint32_t)(piece->decoded ? b * KS_GPU_WIDE : row);
+        where.y_column = (uint32_t)(piece->shard->first + row);
+        memcpy(d.groups, (uint32_t[]){groups, wide, 1}, sizeof d.groups);
+        d.flops = block_flops * wide;
         if (ks_vk_dispatch(p->gpu, &p->slot, &d, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int reserve(struct ks_gpu_product *p, uint32_t x_width, struct ks_error *err)
+static int multiply_all(struct ks_gpu_product *p, const struct piece *piece, struct ks_error *err)
 {
-    uint64_t col_bytes = p->w->cols * sizeof(float);
+    for (size_t s = 0; s * p->y->per_segment < p->m; s++)
+        if (multiply(p, piece, s, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int multiply_packed(struct ks_gpu_product *p, struct ks_error *err)
+{
     struct piece piece = {0};
-    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, x_width * col_bytes, "turned activations",
-                             &p->gpu->turned, err) != 0)
-        return -1;
-    next_piece(p, &piece); /* none is larger than the first */
-    uint64_t bytes = ks_gpu_round_up(piece.rows, KS_GPU_WIDE) * col_bytes;
+    ks_vk_barrier(p->slot); /* turned */
+    while (next_piece(p, true, &piece))
+        if (multiply_all(p, &piece, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int reserve_scratches(struct ks_gpu_product *p, struct ks_error *err)
+{
+    struct piece piece = {0};
+    next_piece(p, false, &piece); /* none is larger than the first */
+    uint64_t bytes = ks_gpu_round_up(piece.rows, KS_GPU_WIDE) * p->w->cols * sizeof(float);
     for (int i = 0; i < 2; i++) {
         if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, bytes, "decoded weights",
                                  &p->gpu->scratch[i], err) != 0)
             return -1;
-        if (!next_piece(p, &piece))
+        if (!next_piece(p, false, &piece))
             break;
     }
     return 0;
@@ -135,22 +175,31 @@ static int reserve(struct ks_gpu_product *p, uint32_t x_width, struct ks_error *
 
 /* The next piece is decoded beside the product with this one: the one waits for memory, the other
  * for arithmetic. */
-int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err)
+static int multiply_decoded(struct ks_gpu_product *p, struct ks_error *err)
 {
-    uint32_t x_width = (uint32_t)ks_gpu_round_up(p->m, KS_GPU_TALL);
     struct piece piece = {0};
-    bool more = next_piece(p, &piece);
-    if (reserve(p, x_width, err) != 0 || turn(p, x_width, err) != 0 || decode(p, &piece, err) != 0)
+    bool more = next_piece(p, false, &piece);
+    if (decode(p, &piece, err) != 0)
         return -1;
     while (more) {
         struct piece now = piece;
         ks_vk_barrier(p->slot); /* decoded; and the other scratch is not read any more */
-        for (size_t s = 0; s * p->y->per_segment < p->m; s++)
-            if (multiply(p, &now, s, err) != 0)
-                return -1;
-        more = next_piece(p, &piece);
+        if (multiply_all(p, &now, err) != 0)
+            return -1;
+        more = next_piece(p, false, &piece);
         if (more && decode(p, &piece, err) != 0)
             return -1;
     }
     return 0;
+}
+
+int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err)
+{
+    uint32_t x_width = (uint32_t)ks_gpu_round_up(p->m, KS_GPU_TALL);
+    bool packed = p->m < p->gpu->worth_decoding;
+    if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, x_width * p->w->cols * sizeof(float),
+                             "turned activations", &p->gpu->turned, err) != 0 ||
+        (!packed && reserve_scratches(p, err) != 0) || turn(p, x_width, err) != 0)
+        return -1;
+    return packed ? multiply_packed(p, err) : multiply_decoded(p, err);
 }

@@ -18,6 +18,14 @@ bool ks_gpu_path_available(const struct ks_gpu *gpu, enum ks_gpu_layout layout, 
     return path != KS_GPU_MATRIX || ks_gpu_has_matrix(gpu, layout, cols);
 }
 
+uint32_t ks_gpu_units_together(enum ks_gpu_layout layout)
+{
+    const struct ks_gpu_layout_info *info = ks_gpu_layout_info(layout);
+    if (info->block_elems == 16 || layout == KS_GPU_I8)
+        return 1;
+    return info->block_elems == 256 && layout != KS_GPU_LEVELS4_K ? 4 : 2;
+}
+
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err)
 {

@@ -101,10 +101,10 @@ static int compare_row(const struct sample *s, struct ks_gpu *gpu, enum ks_gpu_p
     return 0;
 }
 
-static int try_path(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
-                    enum ks_gpu_path path, size_t m, struct ks_error *err)
+static int check(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
+                 enum ks_gpu_path path, size_t m, struct ks_error *err)
 {
-    if (ks_gpu_matmul(w, path, s->x, m, y, err) != 0 || ks_gpu_tile_read(y, 0, m, s->y, err) != 0)
+    if (ks_gpu_tile_read(y, 0, m, s->y, err) != 0)
         return -1;
     if (ks_vk_fault(w->gpu, KS_GPU_FAULT_ANSWER))
         s->y[ROWS - 1] += 1e3f;
@@ -114,37 +114,61 @@ static int try_path(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_til
     return 0;
 }
 
-/* The numbers of positions that a path has pipelines for: the few rows have one for 1, 2 and 4. */
-static size_t sizes_of(enum ks_gpu_path path, size_t sizes[3])
+/* One for each pipeline of a path: numbers of positions, and whether the weight is decoded before.
+ */
+struct trial {
+    size_t m;
+    bool decoded;
+};
+
+static const struct trial few_trials[] = {{.m = 1}, {.m = 2}, {.m = 4}, {.m = 8}};
+static const struct trial many_trials[] = {
+    {.m = 5}, {.m = POSITIONS}, {.m = POSITIONS, .decoded = true}};
+static const struct trial matrix_trials[] = {{.m = POSITIONS}};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const struct {
+    const struct trial *trials;
+    size_t n;
+} of_path[KS_GPU_PATHS] = {
+    [KS_GPU_FEW] = {few_trials, COUNT(few_trials)},
+    [KS_GPU_MANY] = {many_trials, COUNT(many_trials)},
+    [KS_GPU_MATRIX] = {matrix_trials, COUNT(matrix_trials)},
+};
+
+static int multiply(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
+                    enum ks_gpu_path path, const struct trial *t, struct ks_error *err)
 {
-    sizes[0] = path == KS_GPU_FEW ? 1 : POSITIONS;
-    sizes[1] = 2;
-    sizes[2] = 4;
-    return path == KS_GPU_FEW ? 3 : 1;
+    size_t worth = w->gpu->worth_decoding;
+    w->gpu->worth_decoding = t->decoded ? 1 : SIZE_MAX;
+    int failed = ks_gpu_matmul(w, path, s->x, t->m, y, err);
+    w->gpu->worth_decoding = worth;
+    return failed;
 }
 
 static int rehearse(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
                     enum ks_gpu_path path, struct ks_error *err)
 {
-    size_t sizes[3], n = sizes_of(path, sizes);
     int failed = 0;
     ks_vk_rehearse(w->gpu);
-    for (size_t i = 0; i < n && !failed; i++)
-        failed = ks_gpu_matmul(w, path, s->x, sizes[i], y, err);
+    for (size_t i = 0; i < of_path[path].n && !failed; i++)
+        failed = multiply(s, w, y, path, &of_path[path].trials[i], err);
     ks_vk_end_rehearsal(w->gpu);
     return failed;
 }
 
-static int try_sizes(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
-                     enum ks_gpu_path path, struct ks_error *err)
+static int try_all(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
+                   enum ks_gpu_path path, struct ks_error *err)
 {
-    size_t sizes[3], n = sizes_of(path, sizes);
     if (ks_gpu_weight_append(w, ROWS, (const void *const *)s->parts, err) != 0 ||
         rehearse(s, w, y, path, err) != 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        if (try_path(s, w, y, path, sizes[i], err) != 0)
+    for (size_t i = 0; i < of_path[path].n; i++) {
+        const struct trial *t = &of_path[path].trials[i];
+        if (multiply(s, w, y, path, t, err) != 0 || check(s, w, y, path, t->m, err) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -158,7 +182,7 @@ static int test(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols, en
     struct ks_gpu_weight *w = ks_gpu_weight_create(gpu, layout, ROWS, cols, err);
     struct ks_gpu_tile *y = w ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
     if (y)
-        failed = try_sizes(&s, w, y, path, err);
+        failed = try_all(&s, w, y, path, err);
     ks_gpu_tile_destroy(y);
     ks_gpu_weight_destroy(w);
     sample_finish(&s);
@@ -181,6 +205,8 @@ int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
     struct ks_gpu_proof proof = {layout, path, cols};
     if (gpu->testing.no_self_test || is_proved(gpu, &proof))
         return 0;
+    if (!gpu->tried_halves && ks_gpu_try_halves(gpu, err) != 0)
+        return -1;
     size_t bytes = (gpu->n_proved + 1) * sizeof *gpu->proved;
     struct ks_gpu_proof *grown = realloc(gpu->proved, bytes);
     if (!grown)

@@ -251,26 +251,34 @@ void ks_gpu_twin_row(enum ks_gpu_layout layout, const void *const parts[KS_GPU_M
 }
 
 float ks_gpu_twin_few(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
-                      uint64_t cols, uint64_t row, uint32_t lanes, const float *x)
+                      uint64_t cols, uint64_t row, const float *x)
 {
-    float sums[16] = {0};
+    float chains[16] = {0};
     for (uint64_t u = 0; u < cols / 16; u++) {
         float q[16], sum = 0;
         float scale = ks_gpu_twin_unit(layout, parts, cols, row, u, q);
         for (int i = 0; i < 16; i++)
             sum += q[i] * x[16 * u + (uint64_t)i];
-        sums[u % lanes] += scale * sum;
+        chains[u % 16] += scale * sum;
     }
-    for (uint32_t apart = lanes / 2; apart > 0; apart /= 2)
-        for (uint32_t i = 0; i < apart; i++)
-            sums[i] += sums[i + apart];
-    return sums[0];
+    for (int apart = 8; apart > 0; apart /= 2)
+        for (int i = 0; i < apart; i++)
+            chains[i] += chains[i + apart];
+    return chains[0];
+}
+
+/* The s-th unit that is added: of every whole 8, those 2 apart behind each other. */
+static uint64_t unit_at(uint64_t s, uint64_t units)
+{
+    uint64_t eight = s / 8 * 8;
+    return eight + 8 > units ? s : eight + s % 4 * 2 + s / 4 % 2;
 }
 
 float ks_gpu_twin_many(const float *weights, uint64_t cols, const float *x)
 {
     float sum = 0;
-    for (uint64_t k = 0; k < cols; k++)
-        sum += weights[k] * x[k];
+    for (uint64_t s = 0; s < cols / 16; s++)
+        for (uint64_t k = 16 * unit_at(s, cols / 16), end = k + 16; k < end; k++)
+            sum += weights[k] * x[k];
     return sum;
 }

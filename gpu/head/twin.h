@@ -11,6 +11,7 @@
 
 #include "gpu/gpu.h"
 
+/* Any NaN for those that are none. */
 float ks_gpu_twin_half(uint16_t half);
 
 /* Elements 16 unit .. 16 unit + 15 of a row: the weight is the returned scale times q[i], plus
@@ -31,9 +32,9 @@ void ks_gpu_twin_row(enum ks_gpu_layout layout, const void *const parts[KS_GPU_M
  * apart. */
 void ks_gpu_twin_sizes(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
                        uint64_t cols, uint64_t row, float *out);
-/* One output of few.comp and many.comp. lanes: a power of two that divides cols / 16, up to 16. */
+/* One output of few.comp and many.comp. */
 float ks_gpu_twin_few(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
-                      uint64_t cols, uint64_t row, uint32_t lanes, const float *x);
+                      uint64_t cols, uint64_t row, const float *x);
 float ks_gpu_twin_many(const float *weights, uint64_t cols, const float *x);
 
 /*

@@ -14,9 +14,10 @@
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint COLS = 1024;
 layout(constant_id = 1) const uint BLOCK = 32;  // elements that share a scale: 16 or 32
-layout(constant_id = 2) const uint MINIMA = 0u; // whether they have them
+layout(constant_id = 2) const uint WITH_MINIMA = 0u; // whether they have them
 
-#define GRAINS
+const uint HALVES = 0; // as in halves.glsl
+
 #include "layouts.glsl"
 #include "power.glsl"
 
@@ -37,6 +38,23 @@ layout(push_constant) uniform Where { uint first, rows, width; };
 
 shared uint words[ROWS * LINE];
 shared uint largest[ROWS * ACROSS / 2u]; // of 32 elements, their size's bits
+
+// A unit of a row as it is stored: its elements, and the minimum, or 0, beside the scale returned.
+float load_stored(uint row, uint unit, out float q[16], out float minimum)
+{
+    Packed p = fetch(row, unit / 16u, piece_of(unit % 16u));
+    uint i = place_in_piece(unit % 16u);
+    [[unroll]] for (uint j = 0u; j < 4u; j++) {
+        vec4 v = stored(p, i, j);
+        [[unroll]] for (uint c = 0u; c < 4u; c++)
+            q[4u * j + c] = v[c];
+    }
+    minimum = 0.0;
+#if defined(MINIMA)
+    minimum = minimum_of(p, i);
+#endif
+    return scale_of(p, i);
+}
 
 // The bits of an element as they are stored; of BF16 `exponent` becomes that of the largest.
 uint grain(float q, uint exponent)
@@ -60,13 +78,13 @@ void store_elements(uint row, uint unit, float q[16], uint exponent)
     }
 }
 
-void store_scale(uint row, uint unit, float scale)
+void store_scale(uint row, uint unit, float scale, float minimum)
 {
     if (unit % (BLOCK / 16u) != 0u)
         return;
     uint at = unit / (BLOCK / 16u) * width + gl_WorkGroupID.x * ROWS + row;
     scales[at] = scale;
-    if (MINIMA != 0u)
+    if (WITH_MINIMA != 0u)
         scales[COLS / BLOCK * width + at] = minimum;
 }
 
@@ -117,11 +135,13 @@ void main()
 {
     uint thread = gl_LocalInvocationIndex, row = thread / ACROSS, unit = thread % ACROSS;
     uint in_piece = gl_WorkGroupID.x * ROWS + row, all = gl_WorkGroupID.y * ACROSS + unit;
-    float q[16], scale = 0.0;
+    float q[16], scale = 0.0, minimum = 0.0;
+    begin_layout();
+    barrier();
     [[unroll]] for (uint i = 0u; i < 16u; i++)
         q[i] = 0.0;
     if (all < UNITS && in_piece < rows)
-        scale = load_unit(first + in_piece, all, q);
+        scale = load_stored(first + in_piece, all, q, minimum);
     uint exponent = 0u;
 #if defined(LAYOUT_BF16)
     if (thread < ROWS * ACROSS / 2u)
@@ -135,7 +155,7 @@ void main()
 #endif
     store_elements(row, unit, q, exponent);
     if (all < UNITS)
-        store_scale(row, all, scale);
+        store_scale(row, all, scale, minimum);
     barrier();
     gather_all();
 }

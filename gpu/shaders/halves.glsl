@@ -1,6 +1,10 @@
-// Half to float by integers, exact for all 65,536 patterns: drivers may flush subnormal halves.
+// Halves to floats, exact for all 65,536 patterns. Drivers may flush subnormal halves, so theirs is
+// used where HALVES tells that it was found to be exact; otherwise integers.
+
 float half_to_float(uint bits)
 {
+    if (HALVES != 0u)
+        return unpackHalf2x16(bits).x;
     uint sign = (bits & 0x8000u) << 16;
     uint exponent = bits >> 10 & 31u;
     uint mantissa = bits & 0x3ffu;
@@ -10,6 +14,14 @@ float half_to_float(uint bits)
     if (exponent == 0u)
         wide = floatBitsToUint(float(mantissa) * 5.9604644775390625e-8);
     return uintBitsToFloat(sign | wide);
+}
+
+// The lower and the upper half of a word.
+vec2 halves_to_floats(uint w)
+{
+    if (HALVES != 0u)
+        return unpackHalf2x16(w);
+    return vec2(half_to_float(w & 0xffffu), half_to_float(w >> 16));
 }
 
 // Float to half, to nearest, ties to even; |f| < 65520.

@@ -11,6 +11,7 @@
 
 layout(local_size_x = 256) in;
 
+const uint HALVES = 0; // as in halves.glsl
 #include "halves.glsl"
 #include "power.glsl"
 

@@ -139,7 +139,8 @@ static bool has_compute(VkPhysicalDevice physical)
     return false;
 }
 
-#define SHARED_NEEDED 24576
+#define SHARED_NEEDED   24576
+#define SUBGROUP_NEEDED 4
 
 static void judge(VkPhysicalDevice physical, struct ks_gpu_info *info)
 {
@@ -148,6 +149,8 @@ static void judge(VkPhysicalDevice physical, struct ks_gpu_info *info)
         lacks = "timeline semaphores";
     else if (!info->subgroup_shuffle)
         lacks = "subgroup shuffles in compute shaders";
+    else if (info->subgroup_size < SUBGROUP_NEEDED)
+        lacks = "subgroups of 4";
     else if (!info->round_to_even)
         lacks = "a choice of rounding to nearest even";
     else if (info->max_shared_bytes < SHARED_NEEDED)

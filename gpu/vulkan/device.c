@@ -16,6 +16,9 @@
 #define SCRATCH_SHARE 64 /* of the device's memory */
 #define SCRATCH_MOST  ((VkDeviceSize)256 << 20)
 
+/* Where as many positions share the decoding, it costs less than unpacking for every 64 of them. */
+#define WORTH_DECODING 193
+
 /* What the slowest device of a kind does in well under 100 ms. */
 static double flops_of_kind(enum ks_gpu_kind kind)
 {
@@ -54,6 +57,7 @@ static void set_limits(struct ks_gpu *gpu)
         least(MOST_BYTES, least(gpu->info.max_binding_bytes, gpu->info.max_allocation_bytes));
     gpu->max_bytes &= ~(VkDeviceSize)15;
     gpu->scratch_bytes = least(scratch_of(gpu), gpu->max_bytes);
+    gpu->worth_decoding = t->worth_decoding ? t->worth_decoding : WORTH_DECODING;
     gpu->flops_per_submit =
         t->flops_per_submit > 0 ? t->flops_per_submit : flops_of_kind(gpu->info.kind);
 }

@@ -57,10 +57,12 @@ int ks_vk_buffer_read(struct ks_gpu *gpu, const struct ks_vk_buffer *buffer, VkD
 
 enum ks_vk_shader {
     KS_VK_FEW,    /* of a layout */
+    KS_VK_PACKED, /* of a layout */
     KS_VK_DECODE, /* of a layout */
     KS_VK_GRAINS, /* of a layout of integers */
     KS_VK_TURN,
     KS_VK_MANY,
+    KS_VK_HALVES,
     KS_VK_AIM,
     KS_VK_COMPARE,
     KS_VK_TOTAL,
@@ -81,7 +83,7 @@ struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout
 /* Of all shaders together, to tell caches apart. */
 struct ks_hash ks_vk_shaders_hash(void);
 
-#define KS_VK_CONSTANTS 6
+#define KS_VK_CONSTANTS 8
 
 /* What a pipeline is made from: specialization constants 0 .. KS_VK_CONSTANTS - 1. layout is 0 for
  * shaders that know none. */
@@ -144,7 +146,7 @@ void ks_vk_barrier(struct ks_vk_slot *slot);
 struct ks_vk_dispatch {
     struct ks_vk_pipeline_key key;
     const struct ks_vk_buffer *buffers[KS_VK_BINDINGS]; /* NULL: the first once more */
-    const void *push;
+    const void *push;                                   /* NULL where push_bytes is 0 */
     uint32_t push_bytes;
     uint32_t groups[3];
     double flops; /* rough cost, against watchdogs */
@@ -204,6 +206,7 @@ struct ks_gpu {
     VkDeviceSize max_bytes;
     double flops_per_submit;
     VkDeviceSize scratch_bytes;
+    size_t worth_decoding; /* positions from which on the weight is decoded for many rows */
 
     /* Working memory of products, grown at need. */
     struct ks_vk_buffer x, turned;
@@ -215,6 +218,9 @@ struct ks_gpu {
     struct ks_vk_buffer lanes;
     bool knows_lanes;
     VkDeviceSize kept_bytes;
+
+    /* Whether the driver's conversion of halves was found to be exact; not before it was tried. */
+    bool tried_halves, exact_halves;
 
     struct ks_gpu_proof *proved; /* (n_proved) */
     size_t n_proved;

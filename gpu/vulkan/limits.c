@@ -10,12 +10,16 @@
 #define ROUNDS     20
 #define WARM_UP_NS 200000000 /* an idle device has lowered its clock */
 #define THREADS    256
-#define EACH       4 /* as in limit.comp */
+#define EACH       4 /* this and what follows: as in limit.comp */
+#define TURNS      256
+
+enum kind { COPY, READ, ARITHMETIC };
 
 struct limit {
     struct ks_gpu *gpu;
     struct ks_vk_buffer from, to;
-    uint32_t vec4s, writes;
+    uint32_t vec4s;
+    enum kind kind;
     int dispatches; /* of a submission */
 };
 
@@ -32,7 +36,7 @@ static int dispatch_all(const struct limit *l, struct ks_error *err)
         return -1;
     uint32_t of_group = THREADS * EACH;
     struct ks_vk_dispatch d = {
-        .key = {.shader = KS_VK_LIMIT, .constants = {l->writes}},
+        .key = {.shader = KS_VK_LIMIT, .constants = {l->kind}},
         .buffers = {&l->from, &l->to},
         .push = &l->vec4s,
         .push_bytes = sizeof l->vec4s,
@@ -69,12 +73,12 @@ static int time_all(const struct limit *l, double *seconds, struct ks_error *err
 }
 
 /* *seconds of one dispatch among many; the rest of the submission is taken out. */
-static int time_one(struct limit *l, uint32_t vec4s, uint32_t writes, int dispatches,
+static int time_one(struct limit *l, uint32_t vec4s, enum kind kind, int dispatches,
                     double *seconds, struct ks_error *err)
 {
     double one, many;
     l->vec4s = vec4s;
-    l->writes = writes;
+    l->kind = kind;
     l->dispatches = 1;
     if (time_all(l, &one, err) != 0)
         return -1;
@@ -87,15 +91,23 @@ static int time_one(struct limit *l, uint32_t vec4s, uint32_t writes, int dispat
 
 static int measure(struct limit *l, uint32_t vec4s, struct ks_gpu_limits *out, struct ks_error *err)
 {
-    double copy, read, dispatch, submit;
-    if (time_one(l, vec4s, 1, 16, &copy, err) != 0 || time_one(l, vec4s, 0, 16, &read, err) != 0 ||
-        time_one(l, 0, 1, 200, &dispatch, err) != 0)
+    double copy, read, arithmetic, dispatch, submit;
+    if (time_one(l, vec4s, COPY, 16, &copy, err) != 0 ||
+        time_one(l, vec4s, READ, 16, &read, err) != 0 ||
+        time_one(l, vec4s, ARITHMETIC, 16, &arithmetic, err) != 0 ||
+        time_one(l, 0, COPY, 200, &dispatch, err) != 0)
         return -1;
     l->dispatches = 1;
     if (time_all(l, &submit, err) != 0)
         return -1;
     double bytes = 16.0 * vec4s;
-    *out = (struct ks_gpu_limits){2 * bytes / copy, bytes / read, dispatch, submit};
+    *out = (struct ks_gpu_limits){
+        .copy_bytes_s = 2 * bytes / copy,
+        .read_bytes_s = bytes / read,
+        .flops_s = 4.0 * vec4s * TURNS * 2 / arithmetic,
+        .dispatch_s = dispatch,
+        .submit_s = submit,
+    };
     return 0;
 }
 

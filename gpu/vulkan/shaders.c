@@ -9,11 +9,17 @@
 static const uint32_t few_f32[] =
 #include "gpu/shaders/few_f32.inc"
     ;
+static const uint32_t packed_f32[] =
+#include "gpu/shaders/packed_f32.inc"
+    ;
 static const uint32_t decode_f32[] =
 #include "gpu/shaders/decode_f32.inc"
     ;
 static const uint32_t few_f16[] =
 #include "gpu/shaders/few_f16.inc"
+    ;
+static const uint32_t packed_f16[] =
+#include "gpu/shaders/packed_f16.inc"
     ;
 static const uint32_t decode_f16[] =
 #include "gpu/shaders/decode_f16.inc"
@@ -21,11 +27,17 @@ static const uint32_t decode_f16[] =
 static const uint32_t few_bf16[] =
 #include "gpu/shaders/few_bf16.inc"
     ;
+static const uint32_t packed_bf16[] =
+#include "gpu/shaders/packed_bf16.inc"
+    ;
 static const uint32_t decode_bf16[] =
 #include "gpu/shaders/decode_bf16.inc"
     ;
 static const uint32_t few_i8[] =
 #include "gpu/shaders/few_i8.inc"
+    ;
+static const uint32_t packed_i8[] =
+#include "gpu/shaders/packed_i8.inc"
     ;
 static const uint32_t decode_i8[] =
 #include "gpu/shaders/decode_i8.inc"
@@ -33,11 +45,17 @@ static const uint32_t decode_i8[] =
 static const uint32_t few_i4[] =
 #include "gpu/shaders/few_i4.inc"
     ;
+static const uint32_t packed_i4[] =
+#include "gpu/shaders/packed_i4.inc"
+    ;
 static const uint32_t decode_i4[] =
 #include "gpu/shaders/decode_i4.inc"
     ;
 static const uint32_t few_u4[] =
 #include "gpu/shaders/few_u4.inc"
+    ;
+static const uint32_t packed_u4[] =
+#include "gpu/shaders/packed_u4.inc"
     ;
 static const uint32_t decode_u4[] =
 #include "gpu/shaders/decode_u4.inc"
@@ -45,11 +63,17 @@ static const uint32_t decode_u4[] =
 static const uint32_t few_i5[] =
 #include "gpu/shaders/few_i5.inc"
     ;
+static const uint32_t packed_i5[] =
+#include "gpu/shaders/packed_i5.inc"
+    ;
 static const uint32_t decode_i5[] =
 #include "gpu/shaders/decode_i5.inc"
     ;
 static const uint32_t few_u5[] =
 #include "gpu/shaders/few_u5.inc"
+    ;
+static const uint32_t packed_u5[] =
+#include "gpu/shaders/packed_u5.inc"
     ;
 static const uint32_t decode_u5[] =
 #include "gpu/shaders/decode_u5.inc"
@@ -57,11 +81,17 @@ static const uint32_t decode_u5[] =
 static const uint32_t few_levels4[] =
 #include "gpu/shaders/few_levels4.inc"
     ;
+static const uint32_t packed_levels4[] =
+#include "gpu/shaders/packed_levels4.inc"
+    ;
 static const uint32_t decode_levels4[] =
 #include "gpu/shaders/decode_levels4.inc"
     ;
 static const uint32_t few_fp4[] =
 #include "gpu/shaders/few_fp4.inc"
+    ;
+static const uint32_t packed_fp4[] =
+#include "gpu/shaders/packed_fp4.inc"
     ;
 static const uint32_t decode_fp4[] =
 #include "gpu/shaders/decode_fp4.inc"
@@ -69,11 +99,17 @@ static const uint32_t decode_fp4[] =
 static const uint32_t few_k2[] =
 #include "gpu/shaders/few_k2.inc"
     ;
+static const uint32_t packed_k2[] =
+#include "gpu/shaders/packed_k2.inc"
+    ;
 static const uint32_t decode_k2[] =
 #include "gpu/shaders/decode_k2.inc"
     ;
 static const uint32_t few_k3[] =
 #include "gpu/shaders/few_k3.inc"
+    ;
+static const uint32_t packed_k3[] =
+#include "gpu/shaders/packed_k3.inc"
     ;
 static const uint32_t decode_k3[] =
 #include "gpu/shaders/decode_k3.inc"
@@ -81,11 +117,17 @@ static const uint32_t decode_k3[] =
 static const uint32_t few_k4[] =
 #include "gpu/shaders/few_k4.inc"
     ;
+static const uint32_t packed_k4[] =
+#include "gpu/shaders/packed_k4.inc"
+    ;
 static const uint32_t decode_k4[] =
 #include "gpu/shaders/decode_k4.inc"
     ;
 static const uint32_t few_k5[] =
 #include "gpu/shaders/few_k5.inc"
+    ;
+static const uint32_t packed_k5[] =
+#include "gpu/shaders/packed_k5.inc"
     ;
 static const uint32_t decode_k5[] =
 #include "gpu/shaders/decode_k5.inc"
@@ -93,11 +135,17 @@ static const uint32_t decode_k5[] =
 static const uint32_t few_k6[] =
 #include "gpu/shaders/few_k6.inc"
     ;
+static const uint32_t packed_k6[] =
+#include "gpu/shaders/packed_k6.inc"
+    ;
 static const uint32_t decode_k6[] =
 #include "gpu/shaders/decode_k6.inc"
     ;
 static const uint32_t few_levels4_k[] =
 #include "gpu/shaders/few_levels4_k.inc"
+    ;
+static const uint32_t packed_levels4_k[] =
+#include "gpu/shaders/packed_levels4_k.inc"
     ;
 static const uint32_t decode_levels4_k[] =
 #include "gpu/shaders/decode_levels4_k.inc"
@@ -150,9 +198,6 @@ static const uint32_t grains_levels4_k[] =
 static const uint32_t turn[] =
 #include "gpu/shaders/turn.inc"
     ;
-static const uint32_t many[] =
-#include "gpu/shaders/many.inc"
-    ;
 static const uint32_t aim[] =
 #include "gpu/shaders/aim.inc"
     ;
@@ -161,6 +206,12 @@ static const uint32_t compare[] =
     ;
 static const uint32_t total[] =
 #include "gpu/shaders/total.inc"
+    ;
+static const uint32_t many[] =
+#include "gpu/shaders/many.inc"
+    ;
+static const uint32_t halves[] =
+#include "gpu/shaders/halves.inc"
     ;
 static const uint32_t limit[] =
 #include "gpu/shaders/limit.inc"
@@ -188,11 +239,11 @@ static const uint32_t matrix_halves[] =
     }
 #define ALL(name)                                                                                  \
     {                                                                                              \
-        CODE(few_##name), CODE(decode_##name), CODE(grains_##name)                                 \
+        CODE(few_##name), CODE(packed_##name), CODE(decode_##name), CODE(grains_##name)            \
     }
 
 static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][KS_VK_TURN] = {
-    [KS_GPU_F32] = {CODE(few_f32), CODE(decode_f32)},
+    [KS_GPU_F32] = {CODE(few_f32), CODE(packed_f32), CODE(decode_f32)},
     [KS_GPU_F16] = ALL(f16),
     [KS_GPU_BF16] = ALL(bf16),
     [KS_GPU_I8] = ALL(i8),
@@ -210,8 +261,8 @@ static const struct ks_vk_code of_layout[KS_GPU_LAYOUTS][KS_VK_TURN] = {
     [KS_GPU_LEVELS4_K] = ALL(levels4_k),
 };
 static const struct ks_vk_code alone[] = {
-    CODE(turn),   CODE(many),  CODE(aim),   CODE(compare), CODE(total),         CODE(limit),
-    CODE(maxima), CODE(split), CODE(lanes), CODE(matrix),  CODE(matrix_halves),
+    CODE(turn),  CODE(many),   CODE(halves), CODE(aim),   CODE(compare), CODE(total),
+    CODE(limit), CODE(maxima), CODE(split),  CODE(lanes), CODE(matrix),  CODE(matrix_halves),
 };
 
 struct ks_vk_code ks_vk_shader_code(enum ks_vk_shader shader, enum ks_gpu_layout layout)

@@ -244,8 +244,9 @@ int ks_vk_dispatch(struct ks_gpu *gpu, struct ks_vk_slot **slot, const struct ks
     if (bind(gpu, *slot, pipeline, d, err) != 0)
         return -1;
     (*slot)->flops += d->flops;
-    vkCmdPushConstants((*slot)->commands, gpu->pipelines.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                       d->push_bytes, d->push);
+    if (d->push_bytes)
+        vkCmdPushConstants((*slot)->commands, gpu->pipelines.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                           d->push_bytes, d->push);
     vkCmdDispatch((*slot)->commands, d->groups[0], d->groups[1], d->groups[2]);
     return 0;
 }

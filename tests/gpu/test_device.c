@@ -50,6 +50,7 @@ static void what_a_device_gives_at_most_is_measured_within_its_limits(void **sta
             fail_msg("%s", err.text);
     assert_true(limits.copy_bytes_s > 1e6 && limits.copy_bytes_s < 1e14);
     assert_true(limits.read_bytes_s > 1e6 && limits.read_bytes_s < 1e14);
+    assert_true(limits.flops_s > 1e6 && limits.flops_s < 1e15);
     assert_true(limits.dispatch_s > 0 && limits.dispatch_s < limits.submit_s);
     ks_gpu_inject(l.gpu, KS_GPU_FAULT_ALLOCATION, 1);
     assert_int_equal(ks_gpu_measure(l.gpu, 1 << 20, &limits, &err), -1);
