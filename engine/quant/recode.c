@@ -10,7 +10,9 @@
 
 /* A piece has about this many elements: enough to keep a thread busy. */
 #define PIECE_ELEMENTS 65536
-#define F16_BEYOND     65520.0f /* from here on a half rounds to infinity */
+/* Of a small matrix: as many threads as there are shall have work. */
+#define PIECES_A_THREAD 4
+#define F16_BEYOND      65520.0f /* from here on a half rounds to infinity */
 
 struct recoding {
     const struct ks_matrix *source;
@@ -97,9 +99,11 @@ static int prepare(struct recoding *r, const struct ks_pool *pool, struct ks_err
     r->source_row_bytes = (size_t)source_row;
     r->dest_row_bytes = (size_t)dest_row;
     r->rows_per_piece = cols >= PIECE_ELEMENTS ? 1 : PIECE_ELEMENTS / (size_t)cols;
-    if (r->rows_per_piece > r->source->rows)
-        r->rows_per_piece = (size_t)r->source->rows;
-    size_t floats = (size_t)ks_pool_threads(pool) * (size_t)cols;
+    size_t threads = (size_t)ks_pool_threads(pool);
+    size_t even = (size_t)r->source->rows / (threads * PIECES_A_THREAD) + 1;
+    if (r->rows_per_piece > even)
+        r->rows_per_piece = even;
+    size_t floats = threads * (size_t)cols;
     r->scratch = ks_alloc_aligned(floats, sizeof *r->scratch);
     return r->scratch ? 0 : ks_fail_memory(err, floats * sizeof *r->scratch, "recoding");
 }
