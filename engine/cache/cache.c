@@ -47,13 +47,13 @@ static void tell(const struct ks_cache *c, const char *format, ...)
 
 static void tell(const struct ks_cache *c, const char *format, ...)
 {
-    struct ks_error text = {0};
+    char text[1024];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text.text, sizeof text.text, format, args);
+    int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n > 0)
-        c->note(c->ctx, text.text);
+        c->note(c->ctx, text);
 }
 
 /* ------------------------------------------------------------------ open and close */
