@@ -16,6 +16,7 @@ const uint HALVES = 0; // as in halves.glsl
 #include "power.glsl"
 
 layout(std430, binding = 0) readonly buffer X { float x[]; }; // (positions, cols)
+layout(std430, binding = 0) readonly buffer XWide { uvec4 x_wide[]; };
 layout(std430, binding = 1) writeonly buffer Halves { uvec4 halves[]; };
 layout(std430, binding = 2) writeonly buffer Factors { float factors[]; };
 layout(std430, binding = 3) readonly buffer Lanes { uint lanes[]; }; // matrix/lanes.comp
@@ -48,8 +49,10 @@ void find_largest()
     barrier();
     uint here = 0u;
     if (position < positions)
-        for (uint k = gl_LocalInvocationIndex % ROWS; k < cols; k += ROWS)
-            here = max(here, floatBitsToUint(x[position * cols + k]) & 0x7fffffffu);
+        for (uint k = gl_LocalInvocationIndex % ROWS; k < cols / 4u; k += ROWS) {
+            uvec4 sizes = x_wide[position * cols / 4u + k] & 0x7fffffffu;
+            here = max(here, max(max(sizes.x, sizes.y), max(sizes.z, sizes.w)));
+        }
     atomicMax(largest[row], here);
     barrier();
 }
