@@ -52,7 +52,7 @@ static void window(struct ks_plan *plan, size_t n)
 
 static void expect(const char *words)
 {
-    char copy[512];
+    char copy[1024];
     snprintf(copy, sizeof copy, "%s", words);
     for (char *save, *word = strtok_r(copy, "|", &save); word; word = strtok_r(NULL, "|", &save))
         if (!strstr(recorded, word))
