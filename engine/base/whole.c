@@ -20,8 +20,10 @@ static void finish(struct ks_whole_file *w)
 static int name_part(struct ks_whole_file *w, bool there, struct ks_error *err)
 {
     w->target = there ? realpath(w->path, NULL) : strdup(w->path);
-    if (!w->target)
+    if (!w->target && there && errno != ENOMEM)
         return ks_fail_errno(err, "%s: cannot write", w->path);
+    if (!w->target)
+        return ks_fail_memory(err, strlen(w->path), "a file's name");
     size_t size = strlen(w->target) + sizeof ".part";
     w->part = malloc(size);
     if (!w->part)
