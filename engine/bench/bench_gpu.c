@@ -18,7 +18,8 @@
 #define ROUNDS      20
 #define ROUND_NS    50000000 /* so long that submitting and waiting, once each, count for nothing */
 #define MOST_CALLS  2000
-#define DIFFERENT   64 /* rows that are quantized; the matrix repeats them */
+#define DIFFERENT   64 /* rows that are quantized; the others are mixed of them */
+#define PIECE       32 /* columns that are mixed as one, at least */
 #define LIMIT_BYTES ((uint64_t)512 << 20)
 
 struct product {
@@ -79,8 +80,19 @@ static int choose_calls(struct product *p, struct ks_error *err)
     return 0;
 }
 
-/* A matrix of the type and shape: some rows quantized from noise, then repeated. The caller frees
- * m->data. */
+/* Row r, of pieces of the first rows: no two rows alike, or logits would tie all over. */
+static void mix_row(uint8_t *data, size_t r, uint64_t row_bytes, size_t pieces)
+{
+    uint64_t piece_bytes = row_bytes / pieces, seed = r;
+    for (size_t p = 0; p < pieces; p++) {
+        size_t from = (size_t)ks_random_below(&seed, DIFFERENT);
+        memcpy(data + r * row_bytes + p * piece_bytes, data + from * row_bytes + p * piece_bytes,
+               piece_bytes);
+    }
+}
+
+/* A matrix of the type and shape: some rows quantized from noise, and mixtures of them. The caller
+ * frees m->data. */
 static int make_matrix(struct ks_matrix *m, enum ks_type type, size_t rows, size_t cols,
                        struct ks_error *err)
 {
@@ -95,8 +107,10 @@ static int make_matrix(struct ks_matrix *m, enum ks_type type, size_t rows, size
         return ks_fail_memory(err, rows * row_bytes, "the benchmark's matrix");
     }
     int failed = ks_bench_encode(type, noise, DIFFERENT, cols, data, err);
+    uint32_t block = ks_type_info(type)->block_elems;
+    size_t pieces = cols / (block > PIECE ? block : PIECE);
     for (size_t r = DIFFERENT; r < rows; r++)
-        memcpy(data + r * row_bytes, data + (r % DIFFERENT) * row_bytes, row_bytes);
+        mix_row(data, r, row_bytes, pieces);
     free(noise);
     if (failed) {
         free(data);
