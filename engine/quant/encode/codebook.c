@@ -141,13 +141,13 @@ static int list_all(struct builder *b, uint8_t *high, struct ks_error *err)
 
 static void number_members(struct ks_codebook *book, const struct source *s)
 {
+    for (unsigned v = 0; v <= s->top; v++)
+        book->value_of[v] = s->id == KS_BOOK_IQ1 ? (float)v - 1.0f : 2.0f * (float)v + 1.0f;
     memset(book->place, 0xff, sizeof *book->place << (s->digits * s->width));
     for (unsigned i = 0; i < s->n; i++) {
         book->place[s->codes[i]] = (int32_t)i;
-        for (unsigned k = 0; k < s->digits; k++) {
-            float d = (float)digit(s, s->codes[i], k);
-            book->values[i * s->digits + k] = s->id == KS_BOOK_IQ1 ? d - 1.0f : 2.0f * d + 1.0f;
-        }
+        for (unsigned k = 0; k < s->digits; k++)
+            book->values[i * s->digits + k] = book->value_of[digit(s, s->codes[i], k)];
     }
 }
 
@@ -156,7 +156,8 @@ static int build(struct builder *b, struct ks_error *err)
     struct ks_codebook *book = b->book;
     const struct source *s = &b->s;
     size_t codes = (size_t)1 << (s->digits * s->width), halves = (size_t)1 << b->half_bits;
-    *book = (struct ks_codebook){.digits = s->digits, .width = s->width, .top = s->top, .n = s->n};
+    *book = (struct ks_codebook){
+        .digits = s->digits, .width = s->width, .top = s->top, .n = s->n, .codes = s->codes};
     book->values = ks_alloc_aligned((size_t)s->n * s->digits, sizeof *book->values);
     book->place = malloc(codes * sizeof *book->place);
     b->low = malloc((halves + 2) * s->n);
@@ -193,19 +194,27 @@ void ks_codebook_destroy(struct ks_codebook *book)
     free(book);
 }
 
+/* A digit has few values, so what each adds to the error is found once for all members. */
 int32_t ks_codebook_nearest(const struct ks_codebook *book, int32_t place, const float *x,
                             const float *weight, float scale, float shift)
 {
     const uint16_t *list = book->near - place - 1;
-    float least = FLT_MAX;
+    float term[8][8], least = FLT_MAX;
     uint16_t best = list[1];
-    for (unsigned i = 1; i <= list[0]; i++) {
-        const float *value = book->values + list[i] * book->digits;
-        float error = 0;
-        for (unsigned k = 0; k < book->digits; k++) {
-            float d = scale * (value[k] + shift) - x[k];
-            error += weight[k] * d * d;
+    for (unsigned k = 0; k < book->digits; k++)
+        for (unsigned v = 0; v <= book->top; v++) {
+            float d = scale * (book->value_of[v] + shift) - x[k];
+            term[k][v] = weight[k] * d * d;
         }
+    for (unsigned i = 1; i <= list[0]; i++) {
+        unsigned code = book->codes[list[i]];
+        float error = 0;
+        if (book->digits == 8)
+            for (unsigned k = 0; k < 8; k++)
+                error += term[k][code >> (2 * k) & 3];
+        else
+            for (unsigned k = 0; k < 4; k++)
+                error += term[k][code >> (3 * k) & 7];
         if (error < least) {
             least = error;
             best = list[i];

@@ -27,6 +27,8 @@ struct ks_codebook {
     unsigned digits, width; /* of a point; bits of a digit in its code */
     unsigned top;           /* the greatest digit */
     unsigned n;             /* members, numbered as files do */
+    const uint16_t *codes;  /* (n): the members' digits, each in width bits */
+    float value_of[8];      /* a digit's: of IQ1 digit - 1, of the others 2 * digit + 1 */
     float *values;          /* (n, digits): of IQ1 digit - 1, of the others 2 * digit + 1 */
     int32_t *place;         /* (1 << digits * width) by code: a member's number, or -1 - the
                                place of its list in near */
