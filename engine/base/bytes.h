@@ -1,6 +1,6 @@
 /*
- * Small change: little-endian loads, arithmetic that says when it overflows, growing arrays and
- * byte buffers, content hashes and the one pseudo-random generator.
+ * Small change: little-endian loads, bits of floats, arithmetic that says when it overflows,
+ * growing arrays and byte buffers, content hashes and the one pseudo-random generator.
  *
  * All functions are pure or work on the caller's object; any thread.
  */
@@ -34,6 +34,21 @@ static inline uint64_t ks_le64(const void *p)
     uint64_t v;
     memcpy(&v, p, sizeof v);
     return v;
+}
+
+/* The bits of an IEEE single, and the single of such bits. */
+static inline uint32_t ks_f32_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float ks_f32_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* *out = a * b or a + b; false (and *out untouched) when it does not fit. */

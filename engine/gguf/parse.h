@@ -1,7 +1,7 @@
 /*
  * The pieces behind gguf.h: a mapped file, a cursor that never leaves it, the metadata, the tensor
- * list, and one file of a model ("part"). Private to engine/gguf; engine/imatrix reads with the map and
- * the cursor too.
+ * list, and one file of a model ("part"). Private to engine/gguf; engine/imatrix reads with the map
+ * and the cursor too.
  *
  * Ownership: init-less structs, zero-initialized by the caller; each ..._close accepts a zeroed or
  * half-filled one, so that a failing path closes what there is.
@@ -58,6 +58,9 @@ enum { KS_SHOWN_SIZE = 100 };
 const char *ks_shown(const char *bytes, size_t len, char buf[KS_SHOWN_SIZE]);
 
 /* ---------------------------------------------------------------------------- value.c */
+
+/* Bytes of a value of fixed size; 0 for STRING, ARRAY and what is no type. */
+uint32_t ks_gguf_fixed_size(uint32_t type);
 
 struct ks_values {
     struct ks_gguf_value *items; /* (n) in file order */

@@ -12,8 +12,7 @@
 /* The least an entry can take: a key of one byte with its length, the type, one byte of value. */
 enum { LEAST_ENTRY_BYTES = 8 + 1 + 4 + 1 };
 
-/* Bytes of a value of fixed size; 0 for STRING, ARRAY and what is no type. */
-static uint32_t fixed_size(uint32_t type)
+uint32_t ks_gguf_fixed_size(uint32_t type)
 {
     switch (type) {
     case KS_GGUF_U8:
@@ -87,7 +86,7 @@ static void set_fixed(struct ks_gguf_value *v, const uint8_t *p)
         v->f = le_f64(p);
         break;
     default:
-        assert(false); /* the caller has seen fixed_size() */
+        assert(false); /* the caller has seen ks_gguf_fixed_size() */
     }
 }
 
@@ -134,7 +133,7 @@ static int read_array(struct ks_gguf_value *v, struct ks_reader *r, struct ks_er
         return ks_reader_fail(r, at, err,
                               "an array of arrays, which no known GGUF file has; "
                               "convert the model again");
-    uint32_t size = fixed_size(type);
+    uint32_t size = ks_gguf_fixed_size(type);
     if (!size && type != KS_GGUF_STRING)
         return ks_reader_fail(r, at, err, "value type %u is not known; " KS_GGUF_DAMAGED, type);
     v->array.type = (enum ks_gguf_value_type)type;
@@ -162,7 +161,7 @@ static int read_value(struct ks_gguf_value *v, struct ks_reader *r, struct ks_er
         return ks_reader_str(r, &v->s, "a string", err);
     if (type == KS_GGUF_ARRAY)
         return read_array(v, r, err);
-    uint32_t size = fixed_size(type);
+    uint32_t size = ks_gguf_fixed_size(type);
     if (!size)
         return ks_reader_fail(r, at, err, "value type %u is not known; " KS_GGUF_DAMAGED, type);
     if (ks_reader_need(r, size, "a value", err))
@@ -268,6 +267,6 @@ struct ks_gguf_value ks_gguf_array_item(const struct ks_gguf_value *array, uint6
     if (item.type == KS_GGUF_STRING)
         item.s = array->array.strings[i];
     else
-        set_fixed(&item, array->array.bytes + i * fixed_size(item.type));
+        set_fixed(&item, array->array.bytes + i * ks_gguf_fixed_size(item.type));
     return item;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/whole.h"
+#include "engine/gguf/parse.h"
 #include "engine/quant/type.h"
 
 struct ks_gguf_writer {
@@ -52,36 +53,13 @@ static int put_str(struct ks_buf *b, const char *bytes, size_t len, struct ks_er
     return put_u64(b, len, err) || ks_buf_put(b, bytes, len, err) ? -1 : 0;
 }
 
-/* 0 for strings and arrays. */
-static size_t size_of(enum ks_gguf_value_type type)
-{
-    switch (type) {
-    case KS_GGUF_U8:
-    case KS_GGUF_I8:
-    case KS_GGUF_BOOL:
-        return 1;
-    case KS_GGUF_U16:
-    case KS_GGUF_I16:
-        return 2;
-    case KS_GGUF_U32:
-    case KS_GGUF_I32:
-    case KS_GGUF_F32:
-        return 4;
-    case KS_GGUF_U64:
-    case KS_GGUF_I64:
-    case KS_GGUF_F64:
-        return 8;
-    default:
-        return 0;
-    }
-}
-
 static int put_array(struct ks_buf *b, const struct ks_gguf_value *v, struct ks_error *err)
 {
     if (put_u32(b, v->array.type, err) || put_u64(b, v->array.count, err))
         return -1;
     if (v->array.type != KS_GGUF_STRING)
-        return ks_buf_put(b, v->array.bytes, v->array.count * size_of(v->array.type), err);
+        return ks_buf_put(b, v->array.bytes, v->array.count * ks_gguf_fixed_size(v->array.type),
+                          err);
     for (uint64_t i = 0; i < v->array.count; i++)
         if (put_str(b, v->array.strings[i].bytes, v->array.strings[i].len, err))
             return -1;
@@ -104,7 +82,7 @@ int ks_gguf_write_value(struct ks_gguf_writer *w, const struct ks_gguf_value *v,
     case KS_GGUF_F32:
         return ks_buf_put(b, &narrow, sizeof narrow, err);
     default: /* the low bytes of the widest, little-endian */
-        return ks_buf_put(b, &v->u, size_of(v->type), err);
+        return ks_buf_put(b, &v->u, ks_gguf_fixed_size(v->type), err);
     }
 }
 

@@ -8,20 +8,6 @@
 #include "engine/base/bytes.h"
 #include "engine/quant/decode.h"
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* As `yes ? a : b`, which a compiler would not make vectors of where a float is computed for it. */
 static inline uint32_t choose(bool yes, uint32_t a, uint32_t b)
 {
@@ -34,10 +20,10 @@ static inline uint32_t choose(bool yes, uint32_t a, uint32_t b)
 static inline float widen(uint32_t bits)
 {
     uint32_t magnitude = bits & 0x7fff;
-    uint32_t finite = bits_of(float_of(magnitude << 13) * 0x1p112f);
+    uint32_t finite = ks_f32_bits(ks_f32_of_bits(magnitude << 13) * 0x1p112f);
     uint32_t quiet = choose(magnitude > 0x7c00, 0x400000, 0);
     uint32_t endless = ((magnitude << 13) + (224u << 23)) | quiet;
-    return float_of((bits & 0x8000) << 16 | choose(magnitude >= 0x7c00, endless, finite));
+    return ks_f32_of_bits((bits & 0x8000) << 16 | choose(magnitude >= 0x7c00, endless, finite));
 }
 
 float ks_f16_to_f32(uint16_t bits)
@@ -53,7 +39,7 @@ void ks_f16_to_f32_row(const uint8_t *src, float *dst, size_t n)
 
 float ks_bf16_to_f32(uint16_t bits)
 {
-    return float_of((uint32_t)bits << 16);
+    return ks_f32_of_bits((uint32_t)bits << 16);
 }
 
 /* value >> shift, to nearest, ties to even; shift >= 1. */
@@ -68,8 +54,8 @@ static uint32_t shift_rounding(uint32_t value, unsigned shift)
  * in steps of 2^-24 and rounded, in the sum's lowest bits. */
 static inline uint32_t narrow(float value)
 {
-    uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff;
-    uint32_t denormal = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000;
+    uint32_t bits = ks_f32_bits(value), magnitude = bits & 0x7fffffff;
+    uint32_t denormal = ks_f32_bits(ks_f32_of_bits(magnitude) + 0.5f) - 0x3f000000;
     uint32_t normal = shift_rounding(magnitude - (112u << 23), 13);
     uint32_t r = choose(magnitude < 0x38800000, denormal, normal); /* 2^-14 */
     r = choose(magnitude >= 0x47800000, 0x7c00, r); /* 2^16; from 65520 on rounding went there */
@@ -92,7 +78,7 @@ void ks_f32_to_f16_row(const float *src, uint8_t *dst, size_t n)
 
 uint16_t ks_f32_to_bf16(float value)
 {
-    uint32_t bits = bits_of(value);
+    uint32_t bits = ks_f32_bits(value);
     if ((bits & 0x7fffffff) > 0x7f800000)
         return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)shift_rounding(bits, 16);

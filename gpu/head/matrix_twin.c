@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/base/bytes.h"
 #include "gpu/head/head.h"
 #include "gpu/head/twin.h"
 
@@ -11,24 +12,10 @@ enum { TOP = 127 + 14 }; /* exponent that the largest element gets */
 
 static const uint32_t smallest_normal = 0x00800000, infinite = 0x7f800000;
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* To nearest, ties to even; |f| < 65520. */
 static uint16_t to_half(float f)
 {
-    uint32_t bits = bits_of(f), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    uint32_t bits = ks_f32_bits(f), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
     if (size >= 113u << 23) /* a normal half */
         return (uint16_t)(sign | (size + 0xfff + (size >> 13 & 1) - (112u << 23)) >> 13);
     if (size < 101u << 23) /* below half of the least */
@@ -47,7 +34,7 @@ static uint32_t largest_of(const float *x, uint64_t n)
 {
     uint32_t largest = 0;
     for (uint64_t k = 0; k < n; k++) {
-        uint32_t size = bits_of(x[k]) & 0x7fffffff;
+        uint32_t size = ks_f32_bits(x[k]) & 0x7fffffff;
         largest = size > largest ? size : largest;
     }
     return largest;
@@ -56,16 +43,17 @@ static uint32_t largest_of(const float *x, uint64_t n)
 /* What undoes the power of two. */
 static float undo(uint32_t largest)
 {
-    return float_of(largest < infinite ? (exponent_of(largest) + 127 - TOP) << 23 : infinite | 1);
+    return ks_f32_of_bits(largest < infinite ? (exponent_of(largest) + 127 - TOP) << 23
+                                             : infinite | 1);
 }
 
 /* A number times the power. */
 static float raise(float x, uint32_t exponent)
 {
-    uint32_t bits = bits_of(x), size = bits & 0x7fffffff;
+    uint32_t bits = ks_f32_bits(x), size = bits & 0x7fffffff;
     if (size < smallest_normal || (size >> 23) + TOP <= exponent)
         return 0;
-    return float_of(bits + ((TOP - exponent) << 23));
+    return ks_f32_of_bits(bits + ((TOP - exponent) << 23));
 }
 
 void ks_gpu_twin_split(const float *x, uint64_t cols, uint32_t block,

@@ -3,13 +3,6 @@
 #include "engine/base/bytes.h"
 #include "gpu/head/head.h"
 
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 float ks_gpu_twin_half(uint16_t half)
 {
     uint32_t bits = half;
@@ -19,8 +12,8 @@ float ks_gpu_twin_half(uint16_t half)
         return sign ? -magnitude : magnitude;
     }
     if (exponent == 31)
-        return float_of(sign | 0x7f800000 | (mantissa ? 0x400000 : 0) | mantissa << 13);
-    return float_of(sign | (exponent + 112) << 23 | mantissa << 13);
+        return ks_f32_of_bits(sign | 0x7f800000 | (mantissa ? 0x400000 : 0) | mantissa << 13);
+    return ks_f32_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
 static float half_at(const uint8_t *bytes)
@@ -63,11 +56,11 @@ static float plain(enum ks_gpu_layout layout, const struct place *at, float q[16
 {
     for (int i = 0; i < 16; i++) {
         if (layout == KS_GPU_F32)
-            q[i] = float_of(ks_le32(at->part[0] + 4 * i));
+            q[i] = ks_f32_of_bits(ks_le32(at->part[0] + 4 * i));
         else if (layout == KS_GPU_F16)
             q[i] = half_at(at->part[0] + 2 * i);
         else
-            q[i] = float_of((uint32_t)ks_le16(at->part[0] + 2 * i) << 16);
+            q[i] = ks_f32_of_bits((uint32_t)ks_le16(at->part[0] + 2 * i) << 16);
     }
     return 1;
 }
@@ -102,7 +95,7 @@ static float scaled(enum ks_gpu_layout layout, const struct place *at, float q[1
     if (layout != KS_GPU_FP4)
         return half_at(at->part[1]);
     uint32_t e = at->part[1][0];
-    return float_of(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+    return ks_f32_of_bits(e < 2 ? 0x00200000u << e : (e - 1) << 23);
 }
 
 static float with_minimum(const struct place *at, float q[16], float *minimum)

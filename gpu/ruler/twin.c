@@ -1,32 +1,18 @@
 #include "gpu/ruler/twin.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "engine/base/bytes.h"
 #include "gpu/ruler/ruler.h"
 
 #define THREADS 128
 #define RUN     4 /* slices */
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* ------------------------------------------------------------------ peaks */
 
 static uint64_t key(float logit, size_t column)
 {
-    uint32_t bits = bits_of(logit);
+    uint32_t bits = ks_f32_bits(logit);
     if (bits == 0x80000000)
         bits = 0;
     uint32_t order = bits & 0x80000000 ? ~bits : bits | 0x80000000;
@@ -91,7 +77,7 @@ static float exponential(float x)
     float n = shifted - 0x1.8p23f;
     float f = n * -0.693359375f + x;
     f = n * 2.12194440e-4f + f;
-    return polynomial(c, 7, f) * float_of((bits_of(shifted) << 23) + 0x3f800000);
+    return polynomial(c, 7, f) * ks_f32_of_bits((ks_f32_bits(shifted) << 23) + 0x3f800000);
 }
 
 void ks_gpu_ruler_table(float table[KS_GPU_TABLE])
@@ -144,14 +130,15 @@ static float weight(const struct rows *rows, uint32_t down, float f)
 
 static float reference_weight(const struct rows *rows, float r)
 {
-    return weight(rows, bits_of(sixteenths(rows->base)) - bits_of(sixteenths(r)), left_of(r));
+    return weight(rows, ks_f32_bits(sixteenths(rows->base)) - ks_f32_bits(sixteenths(r)),
+                  left_of(r));
 }
 
 static float arm_weight(struct rows *rows, float a)
 {
     float left = left_of(a) - left_of(rows->shift), f = left_of(left);
-    uint32_t down = bits_of(sixteenths(rows->base)) - bits_of(sixteenths(a)) +
-                    bits_of(sixteenths(rows->shift)) - bits_of(sixteenths(left));
+    uint32_t down = ks_f32_bits(sixteenths(rows->base)) - ks_f32_bits(sixteenths(a)) +
+                    ks_f32_bits(sixteenths(rows->shift)) - ks_f32_bits(sixteenths(left));
     if ((int32_t)down >= 0)
         return weight(rows, down, f);
     if ((int32_t)down < -16 * 80) {

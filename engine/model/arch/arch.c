@@ -25,6 +25,12 @@ void ks_arch_list(char *text, size_t size)
     }
 }
 
+const char *ks_arch_key(const struct ks_hparams *h, const char *suffix, char key[KS_ARCH_KEY_SIZE])
+{
+    snprintf(key, KS_ARCH_KEY_SIZE, "%.31s.%s", h->architecture, suffix);
+    return key;
+}
+
 /* What a mixer and an MLP consist of; they bring their parts to the layers that have them. */
 static const struct ks_parts mixers[] = {
     [KS_MIXER_ATTENTION] = {BIT(KS_PART_ATTN) | BIT(KS_PART_ATTN_V), BIT(KS_PART_ATTN_QKV)},

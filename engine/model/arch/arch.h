@@ -188,6 +188,9 @@ const struct ks_arch *ks_arch_at(size_t i);
 const struct ks_arch *ks_arch_find(const char *name);
 /* "llama, qwen2, ...", into text, for messages. */
 void ks_arch_list(char *text, size_t size);
+/* "llama.block_count": a metadata key under the architecture's name. Returns key. */
+enum { KS_ARCH_KEY_SIZE = 256 };
+const char *ks_arch_key(const struct ks_hparams *h, const char *suffix, char key[KS_ARCH_KEY_SIZE]);
 /* The parts that a layer, or the model outside its layers (layer == NULL), has to have and may
  * have. */
 struct ks_parts {

@@ -1,5 +1,4 @@
 /* What the metadata says of a mixture of experts. */
-#include <stdio.h>
 
 #include "engine/model/arch/arch.h"
 
@@ -9,25 +8,19 @@ struct reader {
     struct ks_hparams *h;
 };
 
-static const char *key_of(const struct reader *r, const char *suffix, char key[256])
-{
-    snprintf(key, 256, "%.31s.%s", r->h->architecture, suffix);
-    return key;
-}
-
 /* Counts that fit each other, and defaults. */
 static int check_counts(const struct reader *r, const struct ks_arch *arch, struct ks_error *err)
 {
     struct ks_hparams *h = r->h;
-    char key[256];
+    char key[KS_ARCH_KEY_SIZE];
     if (h->experts == 0)
         return arch->mlp == KS_MLP_EXPERTS
                    ? ks_fail(err, KS_BAD_INPUT, "%s: metadata key %s is missing or 0", r->file,
-                             key_of(r, "expert_count", key))
+                             ks_arch_key(r->h, "expert_count", key))
                    : 0;
     if (h->experts_used == 0 || h->experts_used > h->experts)
         return ks_fail(err, KS_BAD_INPUT, "%s: %s is %u, not in 1..%u (%s.expert_count)", r->file,
-                       key_of(r, "expert_used_count", key), h->experts_used, h->experts,
+                       ks_arch_key(r->h, "expert_used_count", key), h->experts_used, h->experts,
                        h->architecture);
     if (h->expert_ffn == 0)
         h->expert_ffn = h->ffn;
@@ -37,7 +30,7 @@ static int check_counts(const struct reader *r, const struct ks_arch *arch, stru
         h->shared_ffn = h->ffn;
     if (h->expert_ffn == 0)
         return ks_fail(err, KS_BAD_INPUT, "%s: metadata key %s is missing", r->file,
-                       key_of(r, "expert_feed_forward_length", key));
+                       ks_arch_key(r->h, "expert_feed_forward_length", key));
     return 0;
 }
 
@@ -46,9 +39,9 @@ static int check_gating(const struct reader *r, struct ks_error *err)
 {
     static const uint32_t numbers[] = {
         [KS_GATING_SOFTMAX] = 1, [KS_GATING_SIGMOID] = 2, [KS_GATING_CHOSEN] = 3};
-    char key[256];
+    char key[KS_ARCH_KEY_SIZE];
     uint32_t said = numbers[r->h->design.gating];
-    if (ks_gguf_get_u32(r->gguf, key_of(r, "expert_gating_func", key), &said, err) < 0)
+    if (ks_gguf_get_u32(r->gguf, ks_arch_key(r->h, "expert_gating_func", key), &said, err) < 0)
         return -1;
     if (said == 0 || said == numbers[r->h->design.gating]) /* 0: not said */
         return 0;
@@ -58,8 +51,9 @@ static int check_gating(const struct reader *r, struct ks_error *err)
 
 static int check_normalizing(const struct reader *r, struct ks_error *err)
 {
-    char key[256];
-    const struct ks_gguf_value *v = ks_gguf_find(r->gguf, key_of(r, "expert_weights_norm", key));
+    char key[KS_ARCH_KEY_SIZE];
+    const struct ks_gguf_value *v =
+        ks_gguf_find(r->gguf, ks_arch_key(r->h, "expert_weights_norm", key));
     if (!v || (v->type == KS_GGUF_BOOL && (v->u != 0) == (r->h->design.normalize_experts != 0)))
         return 0;
     return ks_fail(err, KS_UNSUPPORTED, "%s: %s is not %s, as this program computes %s", r->file,
@@ -70,10 +64,10 @@ int ks_experts_read(const struct ks_gguf *g, const char *file, const struct ks_a
                     struct ks_hparams *h, struct ks_error *err)
 {
     const struct reader r = {.gguf = g, .file = file, .h = h};
-    char key[256];
+    char key[KS_ARCH_KEY_SIZE];
     uint32_t experts = 0;
     if (!ks_arch_has_keys(arch, KS_KEYS_EXPERTS)) {
-        if (ks_gguf_get_u32(g, key_of(&r, "expert_count", key), &experts, err) < 0)
+        if (ks_gguf_get_u32(g, ks_arch_key(r.h, "expert_count", key), &experts, err) < 0)
             return -1;
         if (experts == 0)
             return 0;

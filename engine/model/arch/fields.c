@@ -4,7 +4,6 @@
  * products not overflowing.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/kernels/recur.h"
@@ -187,8 +186,8 @@ static int read_each(const struct reader *r, const struct field *f, const struct
 
 static int read_field(const struct reader *r, const struct field *f, struct ks_error *err)
 {
-    char key[256];
-    snprintf(key, sizeof key, "%.31s.%s", r->h->architecture, f->key);
+    char key[KS_ARCH_KEY_SIZE];
+    ks_arch_key(r->h, f->key, key);
     const struct ks_gguf_value *v = f->each ? ks_gguf_find(r->gguf, key) : NULL;
     int found = f->real                         ? read_real(r, f, key, err)
                 : v && v->type == KS_GGUF_ARRAY ? read_each(r, f, v, err)

@@ -23,12 +23,6 @@ struct reader {
     struct ks_hparams *h;
 };
 
-static const char *key_of(const struct reader *r, const char *suffix, char key[256])
-{
-    snprintf(key, 256, "%.31s.%s", r->h->architecture, suffix);
-    return key;
-}
-
 static int read_architecture(const struct reader *r, struct ks_error *err)
 {
     struct ks_str name;
@@ -124,11 +118,11 @@ static int read_rope_type(const struct reader *r, struct ks_error *err)
         [KS_ROPE_SCALING_YARN] = "yarn",
         [KS_ROPE_SCALING_LONG] = "longrope",
     };
-    char key[256];
+    char key[KS_ARCH_KEY_SIZE];
     struct ks_str type;
     /* A factor without a type means linear: the type is the younger key. */
     r->h->rope[0].scaling = KS_ROPE_SCALING_LINEAR;
-    int found = ks_gguf_get_str(r->gguf, key_of(r, "rope.scaling.type", key), &type, err);
+    int found = ks_gguf_get_str(r->gguf, ks_arch_key(r->h, "rope.scaling.type", key), &type, err);
     if (found <= 0)
         return found;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -205,11 +199,11 @@ static int check_delta(const struct reader *r, struct ks_error *err)
 static int read_rope_switch(const struct reader *r, const struct ks_arch *arch,
                             struct ks_error *err)
 {
-    char key[256];
+    char key[KS_ARCH_KEY_SIZE];
     bool on = true;
     if (!ks_arch_has_keys(arch, KS_KEYS_ROPE_SWITCH))
         return 0;
-    if (ks_gguf_get_bool(r->gguf, key_of(r, "rope.scaling.finetuned", key), &on, err) < 0)
+    if (ks_gguf_get_bool(r->gguf, ks_arch_key(r->h, "rope.scaling.finetuned", key), &on, err) < 0)
         return -1;
     for (uint32_t i = 0; !on && i < r->h->layers; i++)
         r->h->layer[i].rope = KS_NO_ROPE;
@@ -234,9 +228,9 @@ static int check_vocab(const struct reader *r, struct ks_error *err)
         return ks_fail(err, KS_BAD_INPUT,
                        "%s: tokenizer.ggml.tokens has %llu tokens, but token_embd.weight %u rows",
                        r->file, (unsigned long long)tokens->array.count, r->h->vocab);
-    char key[256];
+    char key[KS_ARCH_KEY_SIZE];
     uint32_t said = r->h->vocab;
-    if (ks_gguf_get_u32(r->gguf, key_of(r, "vocab_size", key), &said, err) < 0)
+    if (ks_gguf_get_u32(r->gguf, ks_arch_key(r->h, "vocab_size", key), &said, err) < 0)
         return -1;
     if (said != r->h->vocab)
         return ks_fail(err, KS_BAD_INPUT, "%s: %s is %u, but token_embd.weight has %u rows",

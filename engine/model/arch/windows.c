@@ -1,5 +1,4 @@
 /* Which layers see a window alone, and how they rotate. */
-#include <stdio.h>
 
 #include "engine/model/arch/arch.h"
 
@@ -7,8 +6,8 @@
 static int read_pattern(const struct ks_gguf *g, const char *file, const struct ks_hparams *h,
                         uint32_t *period, const struct ks_gguf_value **flags, struct ks_error *err)
 {
-    char key[256];
-    snprintf(key, sizeof key, "%.31s.attention.sliding_window_pattern", h->architecture);
+    char key[KS_ARCH_KEY_SIZE];
+    ks_arch_key(h, "attention.sliding_window_pattern", key);
     const struct ks_gguf_value *v = ks_gguf_find(g, key);
     if (!v || v->type != KS_GGUF_ARRAY)
         return ks_gguf_get_u32(g, key, period, err) < 0 ? -1 : 0;
