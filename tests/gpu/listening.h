@@ -83,4 +83,19 @@ static inline void close_listening(struct listening *l)
     check_silence(l);
 }
 
+/* For a group of tests: one device for all of them, in *state. */
+static inline int open_once(void **state)
+{
+    static struct listening l;
+    open_listening(&l, NULL);
+    *state = &l;
+    return 0;
+}
+
+static inline int close_once(void **state)
+{
+    close_listening(*state);
+    return 0;
+}
+
 #endif

@@ -19,12 +19,6 @@ static int use_opened(void **state)
     return opened.gpu ? 0 : -1;
 }
 
-static int close_once(void **state)
-{
-    close_listening(*state);
-    return 0;
-}
-
 /* sum |x| (|scale q| + |minimum|), what errors are measured by. */
 static double size_of_output(const struct product *p, uint64_t row, const float *x)
 {

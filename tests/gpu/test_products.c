@@ -8,20 +8,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static int open_once(void **state)
-{
-    static struct listening l;
-    open_listening(&l, NULL);
-    *state = &l;
-    return 0;
-}
-
-static int close_once(void **state)
-{
-    close_listening(*state);
-    return 0;
-}
-
 static void check_errors(const struct product *p, struct ks_gpu *gpu, enum ks_gpu_path path,
                          size_t m)
 {

@@ -9,20 +9,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static int open_once(void **state)
-{
-    static struct listening l;
-    open_listening(&l, NULL);
-    *state = &l;
-    return 0;
-}
-
-static int close_once(void **state)
-{
-    close_listening(*state);
-    return 0;
-}
-
 /* ------------------------------------------------------------------ the twin */
 
 static void check_peaks(const struct ks_gpu_peaks *got, const struct ks_gpu_peaks *twin)

@@ -10,20 +10,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static int open_once(void **state)
-{
-    static struct listening l;
-    open_listening(&l, NULL);
-    *state = &l;
-    return 0;
-}
-
-static int close_once(void **state)
-{
-    close_listening(*state);
-    return 0;
-}
-
 /* What the halves make of element k. */
 static double joined(const struct halves *h, size_t k)
 {

@@ -12,20 +12,6 @@
 #define TOP 10
 #define ISA KS_ISA_SCALAR
 
-static int open_once(void **state)
-{
-    static struct listening l;
-    open_listening(&l, NULL);
-    *state = &l;
-    return 0;
-}
-
-static int close_once(void **state)
-{
-    close_listening(*state);
-    return 0;
-}
-
 /* ------------------------------------------------------------------ both ways */
 
 /* By the device and by the CPU. */

@@ -110,4 +110,52 @@ static inline void check_sample_to(const char *name, double tolerance)
     ks_model_unref(m);
 }
 
+static inline void check_sequences_apart(struct ks_model *m, const int32_t *ids, enum ks_isa isa)
+{
+    const size_t starts[] = {0, 1, 18, 18, 50, 96};
+    struct runner r;
+    start(&r, m, isa, 2, SAMPLE_IDS);
+    float *all = run(&r, ids, starts, 5);
+    for (size_t s = 0; s < 5; s++) {
+        const size_t alone[2] = {0, starts[s + 1] - starts[s]};
+        float *one = run(&r, ids + starts[s], alone, 1);
+        assert_memory_equal(one, all + starts[s] * SAMPLE_VOCAB,
+                            alone[1] * SAMPLE_VOCAB * sizeof *one);
+        free(one);
+    }
+    free(all);
+    stop(&r);
+}
+
+/* The residual after all layers. */
+static inline float *run_layers(struct runner *r, const struct ks_batch *batch)
+{
+    struct ks_error err = {0};
+    float *x = calloc(SAMPLE_IDS, r->net.hparams->hidden * sizeof *x);
+    must(ks_body_embed(r->body, &r->net, batch, x, &err), &err);
+    for (size_t l = 0; l < r->net.hparams->layers; l++)
+        must(ks_body_layer(r->body, &r->net, batch, l, x, &err), &err);
+    return x;
+}
+
+static inline void check_wanted_rows(struct ks_model *m, const int32_t *ids, enum ks_isa isa)
+{
+    const size_t starts[] = {0, 1, 18, 18, 50, 96}, firsts[] = {0, 9, 0, 32, 17};
+    struct ks_batch batch = {.ids = ids, .starts = starts, .n_sequences = 5};
+    struct runner r;
+    start(&r, m, isa, 2, SAMPLE_IDS);
+    float *whole = run_layers(&r, &batch);
+    batch.firsts = firsts;
+    float *wanted = run_layers(&r, &batch);
+    size_t hidden = r.net.hparams->hidden;
+    for (size_t s = 0; s < 5; s++) {
+        size_t from = starts[s] + firsts[s];
+        assert_memory_equal(wanted + from * hidden, whole + from * hidden,
+                            (starts[s + 1] - from) * hidden * sizeof *whole);
+    }
+    free(whole);
+    free(wanted);
+    stop(&r);
+}
+
 #endif
