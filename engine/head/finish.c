@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 
 /* ------------------------------------------------------------------ the reference */
 

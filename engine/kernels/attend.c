@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/ops.h"
+#include "engine/kernels/elementary/lanes.h"
+#include "engine/kernels/path/ops.h"
 
 #define BLOCK_ROWS 56 /* queries in a task */
 #define GROUP_ROWS 14 /* of those, taken together where the far edge cuts */

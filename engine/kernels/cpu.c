@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "engine/base/bytes.h"
+#include "engine/kernels/elementary/lanes.h"
 #include "engine/kernels/isa.h"
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/ops.h"
+#include "engine/kernels/path/ops.h"
 
 static int create_scratch(struct ks_cpu *cpu, int threads, struct ks_error *err)
 {

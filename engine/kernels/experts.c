@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "engine/kernels/math.h"
-#include "engine/kernels/ops.h"
+#include "engine/kernels/elementary/math.h"
+#include "engine/kernels/path/ops.h"
 
 #define PIECE 8192 /* elements an item, where rows are short */
 

@@ -4,7 +4,7 @@
 #ifndef KS_ENGINE_KERNELS_ISA_H
 #define KS_ENGINE_KERNELS_ISA_H
 
-#include "engine/kernels/ops.h"
+#include "engine/kernels/path/ops.h"
 
 /* NULL where the path is not built in. */
 const struct ks_ops *ks_isa_ops(enum ks_isa isa);

@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/ops.h"
+#include "engine/kernels/elementary/lanes.h"
+#include "engine/kernels/path/ops.h"
 
 #define LEAST_CHUNK      56 /* tokens; decoding a panel costs as much as a dozen of them */
 #define TASKS_FOR_THREAD 4

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/math.h"
-#include "engine/kernels/ops.h"
+#include "engine/kernels/elementary/math.h"
+#include "engine/kernels/path/ops.h"
 
 #define PIECE 8192 /* elements an item, where rows are short */
 

@@ -1,7 +1,7 @@
 /*
  * Operations on token rows, split over the pool in pieces of some thousand elements.
  */
-#include "engine/kernels/ops.h"
+#include "engine/kernels/path/ops.h"
 
 #define PIECE 8192 /* elements; below two of them nobody else is woken */
 

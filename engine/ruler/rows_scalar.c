@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/lanes.h"
+#include "engine/kernels/elementary/math.h"
 #include "engine/ruler/rows.h"
 
 static size_t find_above(const float *row, size_t from, size_t n, float most)

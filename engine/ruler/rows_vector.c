@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "engine/kernels/vec.h"
+#include "engine/kernels/vec/vec.h"
 #include "engine/ruler/rows.h"
 
 /* One bit for each of 16 floats: above (or a NaN), greater, greater or equal. */

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 #include "engine/ruler/rows.h"
 
 /* ------------------------------------------------------------------ the largest k */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "engine/base/bytes.h"
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 #include "engine/ruler/tally_private.h"
 
 struct ks_tally *ks_tally_create(size_t n_corpora, size_t n_documents_total, size_t n_positions_max,

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 #include "engine/ruler/tally_private.h"
 
 /* The standard error of total / n; NaN without two clusters or with an infinite mean. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 
 #define MAX_ANGLE 0x1p30 /* of ks_sin and ks_cos */
 

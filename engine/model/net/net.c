@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/bytes.h"
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 #include "engine/model/arch/arch.h"
 #include "engine/model/object.h"
 #include "engine/quant/decode.h"

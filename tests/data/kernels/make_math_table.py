@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes math.txt: arguments and true values of the functions of engine/kernels/math.h.
+"""Writes math.txt: arguments and true values of the functions of engine/kernels/elementary/math.h.
 
 The truth is mpmath's with 400 bits, rounded once to a double pair: value = high + low, so that a
 test can measure fractions of an ulp. A line: function x y high low, as C hexadecimal floats (y is 0

@@ -1,6 +1,6 @@
 #include "tests/engine/kernels/kernels.h"
 
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 
 /* An ulp of f64 or f32 around a value. */
 static double ulp_of(double value, bool f32)

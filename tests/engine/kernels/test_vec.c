@@ -1,7 +1,7 @@
 #include "tests/engine/kernels/kernels.h"
 
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/lanes.h"
+#include "engine/kernels/elementary/math.h"
 #include "tests/engine/kernels/vec_path.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /*
  * vec.h's functions as test_vec.c calls them; compiled once a path, like the sources that use it.
  */
-#include "engine/kernels/vec.h"
+#include "engine/kernels/vec/vec.h"
 
 #include "tests/engine/kernels/vec_path.h"
 

@@ -1,11 +1,11 @@
 /*
  * What the vector decoders share: bytes picked apart, widened to floats, scaled and stored.
  */
-#ifndef KS_ENGINE_KERNELS_VEC_DECODE_H
-#define KS_ENGINE_KERNELS_VEC_DECODE_H
+#ifndef KS_ENGINE_KERNELS_DECODE_H
+#define KS_ENGINE_KERNELS_DECODE_H
 
 #include "engine/base/bytes.h"
-#include "engine/kernels/vec_ops.h"
+#include "engine/kernels/path/vector.h"
 #include "engine/quant/blocks.h"
 
 typedef void ks_vec_decoder(const uint8_t *src, float *dst, size_t n);

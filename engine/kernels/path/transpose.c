@@ -1,7 +1,7 @@
 /*
  * Rows to a k-major panel, a square of the vector's width at a time.
  */
-#include "engine/kernels/vec_ops.h"
+#include "engine/kernels/path/vector.h"
 
 #if KS_VF == 16
 /* 16 x 16: pairs, then fours inside each 128-bit quarter, then the quarters themselves. */

@@ -1,7 +1,7 @@
 /*
  * A path's table, and its operations on rows.
  */
-#include "engine/kernels/vec_ops.h"
+#include "engine/kernels/path/vector.h"
 
 KS_INLINE float sum_of_squares(const float *x, size_t dim)
 {

@@ -17,17 +17,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/lanes.h"
+#include "engine/kernels/elementary/math.h"
 
 #define KS_INLINE static inline __attribute__((always_inline))
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-#include "engine/kernels/vec_avx512.h"
+#include "engine/kernels/vec/avx512.h"
 #elif defined(__AVX2__) && defined(__FMA__)
-#include "engine/kernels/vec_avx2.h"
+#include "engine/kernels/vec/avx2.h"
 #else
-#include "engine/kernels/vec_scalar.h"
+#include "engine/kernels/vec/plain.h"
 #endif
 
 #define KS_VF_IN_16 (KS_LANES / KS_VF)

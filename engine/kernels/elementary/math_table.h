@@ -1,5 +1,5 @@
 /*
- * The constants of exp, shared by the scalar definition (math.c) and the vector form (vec_math.h),
+ * The constants of exp, shared by the scalar definition (math.c) and the vectors (vec.h),
  * so that both evaluate the same polynomial. Private to the kernels.
  */
 #ifndef KS_ENGINE_KERNELS_MATH_TABLE_H

@@ -1,8 +1,8 @@
 /*
  * vec.h's natives of width 1, for the scalar path and for CPUs without a vector path of their own.
  */
-#ifndef KS_ENGINE_KERNELS_VEC_SCALAR_H
-#define KS_ENGINE_KERNELS_VEC_SCALAR_H
+#ifndef KS_ENGINE_KERNELS_VEC_PLAIN_H
+#define KS_ENGINE_KERNELS_VEC_PLAIN_H
 
 #define KS_VF 1
 #define KS_VD 1

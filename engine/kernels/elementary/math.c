@@ -6,13 +6,13 @@
  * k is read from the low bits of k + 1.5 * 2^52, never by a conversion, so that a NaN runs through
  * without undefined behaviour.
  */
-#include "engine/kernels/math.h"
+#include "engine/kernels/elementary/math.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/kernels/math_table.h"
+#include "engine/kernels/elementary/math_table.h"
 
 static int64_t bits_of(double x)
 {

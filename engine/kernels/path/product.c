@@ -4,8 +4,8 @@
  * each row. Blocks are cut evenly, so that no straggler of one row has to wait for its own chain's
  * latency.
  */
-#include "engine/kernels/vec.h"
-#include "engine/kernels/vec_ops.h"
+#include "engine/kernels/path/vector.h"
+#include "engine/kernels/vec/vec.h"
 
 #if KS_VF == 16
 #define TOKENS           14 /* 28 chains, 2 vectors of the panel, 1 broadcast: 31 of 32 registers */

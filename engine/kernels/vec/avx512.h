@@ -6,7 +6,7 @@
 
 #include <immintrin.h>
 
-#include "engine/kernels/math_table.h"
+#include "engine/kernels/elementary/math_table.h"
 
 #define KS_VF 16
 #define KS_VD 8

@@ -1,9 +1,9 @@
 /*
  * Decoding with vectors: the same products and differences as engine/quant/decode*.c, 16 elements
  * at a time. The bits of a block are picked apart as bytes, which AVX2 does well enough for both
- * paths, and then widened to floats. Types of few bits are in vec_decode_low.c.
+ * paths, and then widened to floats. Types of few bits are in decode_low.c.
  */
-#include "engine/kernels/vec_decode.h"
+#include "engine/kernels/path/decode.h"
 
 #include "engine/quant/decode.h"
 

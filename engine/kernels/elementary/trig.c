@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/kernels/math.h"
-#include "engine/kernels/math_table.h"
+#include "engine/kernels/elementary/math.h"
+#include "engine/kernels/elementary/math_table.h"
 
 /* x - k pi/2 = r + *low, |r| <= pi/4; returns r and k mod 4. */
 static double reduce(double x, double *low, int *quadrant)

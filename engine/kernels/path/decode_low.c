@@ -3,7 +3,7 @@
  * octet at a time. A point's eight digits are shifted apart in eight lanes and choose their values
  * from a register; AVX2 does that for both paths.
  */
-#include "engine/kernels/vec_decode.h"
+#include "engine/kernels/path/decode.h"
 
 #include "engine/quant/decode.h"
 #include "engine/quant/grid/grid.h"

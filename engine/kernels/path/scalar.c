@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/math.h"
-#include "engine/kernels/math_table.h"
-#include "engine/kernels/ops.h"
+#include "engine/kernels/elementary/lanes.h"
+#include "engine/kernels/elementary/math.h"
+#include "engine/kernels/elementary/math_table.h"
+#include "engine/kernels/path/ops.h"
 #include "engine/quant/decode.h"
 
 #define PANEL 16

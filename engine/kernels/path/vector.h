@@ -1,12 +1,12 @@
 /*
- * The files vec_*.c are compiled once a path, with KS_PATH_NAME the path's name; KS_PATH(f) is f's
- * name in it. Private to them.
+ * Every file of this folder but scalar.c is compiled once a path, with KS_PATH_NAME the path's
+ * name; KS_PATH(f) is f's name in it. Private to them.
  */
-#ifndef KS_ENGINE_KERNELS_VEC_OPS_H
-#define KS_ENGINE_KERNELS_VEC_OPS_H
+#ifndef KS_ENGINE_KERNELS_VECTOR_H
+#define KS_ENGINE_KERNELS_VECTOR_H
 
-#include "engine/kernels/ops.h"
-#include "engine/kernels/vec.h"
+#include "engine/kernels/path/ops.h"
+#include "engine/kernels/vec/vec.h"
 
 #define KS_PATH_JOIN(path, name)  ks_##path##_##name
 #define KS_PATH_JOIN2(path, name) KS_PATH_JOIN(path, name)

@@ -1,8 +1,8 @@
 /*
  * A path's elementwise functions between matrices: gates, activations, caps.
  */
-#include "engine/kernels/math_table.h"
-#include "engine/kernels/vec_ops.h"
+#include "engine/kernels/elementary/math_table.h"
+#include "engine/kernels/path/vector.h"
 
 /* x / (1 + exp(-gate)) */
 KS_INLINE ks_f32x16 times_sigmoid(ks_f32x16 x, ks_f32x16 gate)
