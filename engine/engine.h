@@ -63,6 +63,7 @@ struct ks_model_info {
     const char *tokenizer_pre;   /* tokenizer.ggml.pre, "" if absent */
     const char *chat_family;     /* the format of its chat template: "chatml", "llama3.1"; NULL if
                                     there is none that we know */
+    const char *refusal;         /* why it can't be computed; NULL if it can */
 };
 /* Owned by the model. */
 const struct ks_model_info *ks_model_info(const struct ks_model *m);
@@ -85,6 +86,69 @@ bool ks_model_trait(const struct ks_model *m, size_t i, const char **name, char 
  * next call with the same buffer. false past the end. */
 bool ks_model_metadata(const struct ks_model *m, size_t i, const char **key, const char **type,
                        char *text, size_t text_size);
+
+/* What a value of metadata, or an item of its array, is. Strings may hold any bytes. */
+enum ks_datum_kind {
+    KS_DATUM_UNSIGNED,
+    KS_DATUM_SIGNED,
+    KS_DATUM_REAL,
+    KS_DATUM_BOOL,
+    KS_DATUM_STRING
+};
+struct ks_datum {
+    enum ks_datum_kind kind;
+    union {
+        uint64_t u;
+        int64_t i;
+        double f;
+        bool b;
+        struct {
+            const char *bytes; /* owned by the model, not NUL-terminated */
+            size_t len;
+        } s;
+    };
+};
+/* Whether entry i is an array; *n its items, 1 where it is none. */
+bool ks_model_metadata_is_array(const struct ks_model *m, size_t i, uint64_t *n);
+/* Item `item` of entry i, item < *n above. */
+struct ks_datum ks_model_metadata_datum(const struct ks_model *m, size_t i, uint64_t item);
+
+/* ------------------------------------------------------------------ differences of models */
+
+enum ks_difference_kind {
+    KS_DIFFERENCE_METADATA,  /* a key */
+    KS_DIFFERENCE_TOKENIZER, /* what a run of A as the reference and B as an arm would say */
+    KS_DIFFERENCE_TENSOR,
+};
+
+#define KS_NOWHERE SIZE_MAX
+
+struct ks_difference {
+    enum ks_difference_kind kind;
+    const char *name; /* the key or tensor; "" of a tokenizer */
+    size_t a, b;      /* which entry or tensor of each model that is; KS_NOWHERE: it has none */
+    const char *text; /* TOKENIZER: a sentence */
+    /* METADATA that both have, in one type and with as many items: how many differ, and the first
+     * that does; else 0. */
+    uint64_t items, first_item;
+    /* TENSOR that both have in one shape, in types that decode: d = the values in B - those in A */
+    bool values;
+    uint64_t unequal;    /* values where d is not 0 */
+    double rms_relative; /* sqrt(sum d^2 / sum of A's squares): infinite where A is all 0, NaN where
+                            a value is not finite */
+    double max_abs;      /* the greatest |d|; NaN likewise */
+};
+
+/*
+ * Tells what differs between the contents of two models, as they are in their files: keys in order
+ * of A and then those of B alone, the tokenizers, tensors likewise. Order is no difference, and
+ * neither are what files are called, how they are aligned or split. tell returns non-zero to end it
+ * with -1 (it fills err); what it gets is valid until it returns. *n: how many were told. A hash is
+ * not trusted with it: bytes are compared.
+ */
+int ks_model_diff(struct ks_model *a, struct ks_model *b,
+                  int (*tell)(void *ctx, const struct ks_difference *d, struct ks_error *err),
+                  void *ctx, size_t *n, struct ks_error *err);
 
 enum {
     KS_PARSE_SPECIAL = 1, /* as KS_TOKENIZE_SPECIAL */

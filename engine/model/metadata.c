@@ -1,4 +1,4 @@
-/* Metadata as lines for people. */
+/* Metadata as lines for people, and as values. */
 #include "engine/model/object.h"
 
 #include <inttypes.h>
@@ -113,4 +113,38 @@ bool ks_model_metadata(const struct ks_model *m, size_t i, const char **key, con
     close_line(&line);
     ks_text_one_line(text); /* what is left of control characters: C1 in UTF-8 */
     return true;
+}
+
+bool ks_model_metadata_is_array(const struct ks_model *m, size_t i, uint64_t *n)
+{
+    const struct ks_gguf_value *v = ks_gguf_value(m->gguf, i);
+    bool array = v->type == KS_GGUF_ARRAY;
+    *n = array ? v->array.count : 1;
+    return array;
+}
+
+struct ks_datum ks_model_metadata_datum(const struct ks_model *m, size_t i, uint64_t item)
+{
+    const struct ks_gguf_value *v = ks_gguf_value(m->gguf, i);
+    struct ks_gguf_value of_array;
+    if (v->type == KS_GGUF_ARRAY) {
+        of_array = ks_gguf_array_item(v, item);
+        v = &of_array;
+    }
+    switch (v->type) {
+    case KS_GGUF_STRING:
+        return (struct ks_datum){.kind = KS_DATUM_STRING, .s = {v->s.bytes, v->s.len}};
+    case KS_GGUF_BOOL:
+        return (struct ks_datum){.kind = KS_DATUM_BOOL, .b = v->u != 0};
+    case KS_GGUF_I8:
+    case KS_GGUF_I16:
+    case KS_GGUF_I32:
+    case KS_GGUF_I64:
+        return (struct ks_datum){.kind = KS_DATUM_SIGNED, .i = v->i};
+    case KS_GGUF_F32:
+    case KS_GGUF_F64:
+        return (struct ks_datum){.kind = KS_DATUM_REAL, .f = v->f};
+    default:
+        return (struct ks_datum){.kind = KS_DATUM_UNSIGNED, .u = v->u};
+    }
 }

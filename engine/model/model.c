@@ -108,6 +108,7 @@ static int fill_info(struct ks_model *m, struct ks_error *err)
         .tokenizer_model = m->tokenizer_model,
         .tokenizer_pre = m->tokenizer_pre,
         .chat_family = ks_chat_family(m->gguf),
+        .refusal = m->refusal.code == KS_OK ? NULL : m->refusal.text,
     };
     count_weights(m);
     return 0;

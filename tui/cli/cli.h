@@ -15,7 +15,7 @@
 
 #include "engine/engine.h"
 
-enum { CLI_DONE = 0, CLI_USAGE = 2, CLI_INTERNAL = 3, CLI_INTERRUPTED = 130 };
+enum { CLI_DONE = 0, CLI_DIFFERS = 1, CLI_USAGE = 2, CLI_INTERNAL = 3, CLI_INTERRUPTED = 130 };
 
 enum cli_option_kind {
     CLI_FLAG,    /* bool * */

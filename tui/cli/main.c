@@ -20,8 +20,14 @@ static const struct cli_command commands[] = {
      "Without Lua: name the reference, arms by preset (Q4_K_M) or file, and text files (.txt is\n"
      "one document, .jsonl one a line).",
      cli_run},
-    {"inspect", "inspect MODEL.gguf [OPTION]...", "Show what a model file holds",
-     "Metadata, tensors with their types and shapes, bits a weight.", cli_inspect},
+    {"inspect",
+     "inspect MODEL.gguf [OPTION]...\n"
+     "       kldscope inspect --diff A.gguf B.gguf [OPTION]...",
+     "Show what a model file holds, or how two differ",
+     "Architecture, metadata, tensors with their types and shapes, bits a weight. With --diff:\n"
+     "the keys, tokens and tensors of A that differ in B; of tensors of one shape how far their\n"
+     "values are apart, as the root of the mean square of B - A over that of A.",
+     cli_inspect},
     {"tokens", "tokens MODEL.gguf [OPTION]...", "Show the token ids of a text",
      "Reads bytes from standard input, or from --file, and prints their ids on one line.",
      cli_tokens},
