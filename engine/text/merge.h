@@ -13,36 +13,31 @@
 #include "engine/text/vocab/vocab.h"
 
 struct ks_piece {
-    uint32_t start, len; /* bytes of the text; len 0: merged into the piece before */
+    uint32_t start, len; /* bytes of the word */
     int32_t id;          /* -1: not a token */
-    uint32_t prev, next; /* KS_NO_PIECE at the ends */
-};
-#define KS_NO_PIECE UINT32_MAX
-
-struct ks_candidate {
-    uint64_t order; /* rank, then place */
-    uint32_t right, len;
-    int32_t id;
 };
 
 struct ks_merger {
-    struct ks_piece *pieces;
+    /* The word. */
+    struct ks_piece *pieces; /* (n) */
     size_t n, cap;
+    /* Private, for long words. */
+    struct ks_link *links; /* (cap_links) */
     struct ks_candidate *heap;
-    size_t n_heap, cap_heap;
+    size_t cap_links, n_heap, cap_heap;
 };
 
-/* Replaces the pieces by text's bytes or characters. A character is as long as its lead byte says,
- * or what is left. */
-int ks_merger_bytes(struct ks_merger *m, const struct ks_vocab *v, const char *text, size_t len,
+/* Makes word[0..len) the word: each of its bytes or characters a piece. A character is as long as
+ * its lead byte says, or what is left. */
+int ks_merger_bytes(struct ks_merger *m, const struct ks_vocab *v, const char *word, size_t len,
                     struct ks_error *err);
-int ks_merger_chars(struct ks_merger *m, const struct ks_vocab *v, const char *text, size_t len,
+int ks_merger_chars(struct ks_merger *m, const struct ks_vocab *v, const char *word, size_t len,
                     struct ks_error *err);
 
-/* Merges pieces[first..end); the result is the chain from pieces[first] by next. text is the one
- * the pieces were made of. */
-int ks_merger_run(struct ks_merger *m, const struct ks_vocab *v, const char *text, size_t first,
-                  size_t end, struct ks_error *err);
+/* Merges the pieces; what is left of them is the result. Looks up at most three pairs a piece.
+ * word is what they were made of. */
+int ks_merger_run(struct ks_merger *m, const struct ks_vocab *v, const char *word,
+                  struct ks_error *err);
 
 void ks_merger_finish(struct ks_merger *m);
 

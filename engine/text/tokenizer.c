@@ -1,22 +1,31 @@
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/text/merge.h"
 #include "engine/text/object.h"
+#include "engine/text/vocab/utf8.h"
 
 enum { MAX_TEXT = INT32_MAX / 4 }; /* offsets are 32 bits, and text may grow threefold */
 
 /* ------------------------------------------------------------------ ids */
 
-int ks_tokens_put(struct ks_tokens *t, int32_t id, struct ks_error *err)
+/* Room for so many more. */
+static int make_room(struct ks_tokens *t, size_t more, struct ks_error *err)
 {
-    int32_t *ids = ks_grow(t->ids, &t->cap, t->n, sizeof *ids, "the tokens of a text", err);
+    int32_t *ids =
+        ks_grow(t->ids, &t->cap, t->n + more - 1, sizeof *ids, "the tokens of a text", err);
     if (!ids)
         return -1;
     t->ids = ids;
-    ids[t->n++] = id;
+    return 0;
+}
+
+int ks_tokens_put(struct ks_tokens *t, int32_t id, struct ks_error *err)
+{
+    if (make_room(t, 1, err))
+        return -1;
+    t->ids[t->n++] = id;
     return 0;
 }
 
@@ -35,6 +44,7 @@ struct session {
     struct ks_parts parts;
     struct ks_split split;
     struct ks_merger merger;
+    struct ks_words *words;
     struct ks_buf escaped;
     struct ks_tokens *out;
     struct ks_error *err;
@@ -65,74 +75,72 @@ static int put_bytes(struct session *s, const char *bytes, size_t len)
     return 0;
 }
 
-/*
- * Words repeat, and most are one token. So it is remembered of each token whether merging makes it
- * of its own text; then it needs no merging the next time. Every thread finds the same answer, and
- * it does not matter which one writes it.
- */
-enum { NOT_TRIED = 0, WHOLE, NOT_WHOLE };
-
-static int32_t find_word(const struct session *s, const char *word, size_t len)
+static bool is_newlines(const char *word, size_t len)
 {
-    return len <= s->v->longest_key ? ks_index_find(&s->v->keys, word, len) : -1;
+    for (size_t i = 0; i < len; i++) {
+        if (word[i] != '\n')
+            return false;
+    }
+    return true;
 }
 
-static bool is_whole(const struct session *s, int32_t id)
+/* The token that word is whatever the merges say, -1: it is none. */
+static int32_t find_whole(const struct session *s, const char *word, size_t len)
 {
-    return id >= 0 && atomic_load_explicit(&s->v->whole[id], memory_order_relaxed) == WHOLE;
+    unsigned flags = s->v->pre->flags;
+    bool wanted = flags & KS_PRE_WHOLE_WORDS || (flags & KS_PRE_NEWLINES && is_newlines(word, len));
+    return wanted && len <= s->v->longest_key ? ks_index_find(&s->v->keys, word, len) : -1;
 }
 
-/* Merges pieces[first..end) of text, a word; id is the token of the same text, -1: none. */
-static int merge_word(struct session *s, const char *text, size_t first, size_t end, int32_t id)
+static bool is_raw(const struct session *s)
 {
-    const struct ks_piece *pieces = s->merger.pieces;
-    if (first == end)
-        return 0;
-    if (ks_merger_run(&s->merger, s->v, text, first, end, s->err))
+    return !s->v->pre || s->v->pre->flags & KS_PRE_RAW;
+}
+
+/* Merges a word of characters, or one of bytes where it is not a token as it is. */
+static int merge(struct session *s, const char *word, size_t len)
+{
+    struct ks_merger *m = &s->merger;
+    int32_t whole = is_raw(s) ? -1 : find_whole(s, word, len);
+    if (whole >= 0)
+        return ks_tokens_put(s->out, whole, s->err);
+    if (is_raw(s) ? ks_merger_chars(m, s->v, word, len, s->err)
+                  : ks_merger_bytes(m, s->v, word, len, s->err))
         return -1;
-    if (id >= 0)
-        atomic_store_explicit(&s->v->whole[id], pieces[first].id == id ? WHOLE : NOT_WHOLE,
-                              memory_order_relaxed);
-    for (uint32_t i = (uint32_t)first; i != KS_NO_PIECE; i = pieces[i].next) {
-        if (pieces[i].id >= 0 ? ks_tokens_put(s->out, pieces[i].id, s->err)
-                              : put_bytes(s, text + pieces[i].start, pieces[i].len))
+    if (ks_merger_run(m, s->v, word, s->err))
+        return -1;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct ks_piece *p = &m->pieces[i];
+        if (p->id >= 0 ? ks_tokens_put(s->out, p->id, s->err)
+                       : put_bytes(s, word + p->start, p->len))
             return -1;
     }
     return 0;
 }
 
-/* The same of characters, where a word is looked up first. */
-static int merge_range(struct session *s, const char *text, size_t first, size_t end)
+/* The same, or what it was the last time. */
+static int put_merged(struct session *s, const char *word, size_t len)
 {
-    if (first == end)
+    if (len > KS_WORD_BYTES)
+        return merge(s, word, len);
+    struct ks_tokens *out = s->out;
+    struct ks_word *known = ks_words_slot(s->words, word, len);
+    size_t before = out->n;
+    if (known->n) {
+        if (make_room(out, KS_WORD_IDS, s->err))
+            return -1;
+        memcpy(out->ids + before, known->ids, sizeof known->ids);
+        out->n += known->n;
         return 0;
-    const struct ks_piece *from = &s->merger.pieces[first], *to = &s->merger.pieces[end - 1];
-    int32_t id = find_word(s, text + from->start, to->start + to->len - from->start);
-    if (is_whole(s, id))
-        return ks_tokens_put(s->out, id, s->err);
-    return merge_word(s, text, first, end, id);
-}
-
-static bool is_mark(const char *text, const struct ks_piece *p)
-{
-    return p->len == KS_SPACE_MARK_LEN && memcmp(text + p->start, KS_SPACE_MARK, 3) == 0;
-}
-
-/* Merges characters; word by word where no token spans words, which is the same and faster. */
-static int merge_chars(struct session *s, const char *text, size_t len)
-{
-    struct ks_merger *m = &s->merger;
-    if (ks_merger_chars(m, s->v, text, len, s->err))
-        return -1;
-    size_t first = 0;
-    for (size_t i = 1; i < m->n && s->v->space_starts; i++) {
-        if (is_mark(text, &m->pieces[i]) && !is_mark(text, &m->pieces[i - 1])) {
-            if (merge_range(s, text, first, i))
-                return -1;
-            first = i;
-        }
     }
-    return merge_range(s, text, first, m->n);
+    if (merge(s, word, len))
+        return -1;
+    size_t n = out->n - before;
+    if (n && n <= KS_WORD_IDS) {
+        memcpy(known->ids, out->ids + before, n * sizeof *out->ids);
+        known->n = (uint8_t)n;
+    }
+    return 0;
 }
 
 static int escape_spaces(struct session *s, bool prefix, const char **text, size_t *len)
@@ -155,27 +163,40 @@ static int escape_spaces(struct session *s, bool prefix, const char **text, size
     return 0;
 }
 
-static bool is_newlines(const char *word, size_t len)
+/* Words begin where a run of space marks does, where no token spans them; then merging word by word
+ * is the same and faster. */
+static size_t next_mark(const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        if (word[i] != '\n')
-            return false;
+    bool after_mark = true;
+    for (size_t i = 0, n; i < len; i += n) {
+        bool mark =
+            len - i >= KS_SPACE_MARK_LEN && memcmp(text + i, KS_SPACE_MARK, KS_SPACE_MARK_LEN) == 0;
+        if (mark && !after_mark)
+            return i;
+        after_mark = mark;
+        n = ks_utf8_length((unsigned char)text[i]);
     }
-    return true;
+    return len;
+}
+
+static int put_marked(struct session *s, const char *text, size_t len)
+{
+    while (len) {
+        size_t n = s->v->space_starts ? next_mark(text, len) : len;
+        if (put_merged(s, text, n))
+            return -1;
+        text += n;
+        len -= n;
+    }
+    return 0;
 }
 
 static int put_word(struct session *s, const char *word, size_t len)
 {
-    unsigned flags = s->v->pre->flags;
-    int32_t id = find_word(s, word, len);
-    if (is_whole(s, id) || (id >= 0 && (flags & KS_PRE_WHOLE_WORDS ||
-                                        (flags & KS_PRE_NEWLINES && is_newlines(word, len)))))
-        return ks_tokens_put(s->out, id, s->err);
-    if (flags & KS_PRE_RAW)
-        return merge_chars(s, word, len);
-    if (ks_merger_bytes(&s->merger, s->v, word, len, s->err))
-        return -1;
-    return merge_word(s, word, 0, s->merger.n, id);
+    if (!is_raw(s))
+        return put_merged(s, word, len);
+    int32_t whole = find_whole(s, word, len);
+    return whole >= 0 ? ks_tokens_put(s->out, whole, s->err) : put_marked(s, word, len);
 }
 
 static int put_text(struct session *s, const char *text, size_t len, bool prefix)
@@ -184,7 +205,7 @@ static int put_text(struct session *s, const char *text, size_t len, bool prefix
     if (escapes && escape_spaces(s, prefix, &text, &len))
         return -1;
     if (!s->splitter)
-        return merge_chars(s, text, len);
+        return put_marked(s, text, len);
     if (ks_split_run(s->splitter, &s->split, text, len, s->err))
         return -1;
     size_t start = 0;
@@ -228,9 +249,12 @@ int ks_tokenize(const struct ks_tokenizer *t, const char *text, size_t len, unsi
                        MAX_TEXT);
     size_t before = out->n;
     struct session s = {.v = &t->v, .splitter = t->splitter, .out = out, .err = err};
-    int rc = put_all(&s, t, text, len, flags);
+    struct ks_words_pool *pool = &((struct ks_tokenizer *)t)->words; /* not seen from outside */
+    s.words = ks_words_take(pool, err);
+    int rc = s.words ? put_all(&s, t, text, len, flags) : -1;
     if (rc)
         out->n = before;
+    ks_words_give(pool, s.words);
     session_finish(&s);
     return rc;
 }
@@ -245,6 +269,7 @@ struct ks_tokenizer *ks_tokenizer_create(const struct ks_gguf *g, const char *pr
         ks_fail_memory(err, sizeof *t, "a tokenizer");
         return NULL;
     }
+    ks_words_pool_init(&t->words);
     if (ks_vocab_load(&t->v, g, pre, err))
         goto fail;
     const struct ks_vocab *v = &t->v;
@@ -271,6 +296,7 @@ void ks_tokenizer_destroy(struct ks_tokenizer *t)
     ks_specials_finish(&t->always);
     ks_splitter_destroy(t->splitter);
     ks_vocab_finish(&t->v);
+    ks_words_pool_finish(&t->words);
     free(t);
 }
 

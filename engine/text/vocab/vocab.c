@@ -67,11 +67,10 @@ static int allocate(struct ks_vocab *v, size_t arena, struct ks_error *err)
     v->scores = calloc(n, sizeof *v->scores);
     v->types = calloc(n, sizeof *v->types);
     v->flags = calloc(n, sizeof *v->flags);
-    v->whole = calloc(n, sizeof *v->whole);
     v->arena[0] = malloc(arena);
     v->arena[1] = malloc(arena);
-    if (!v->text || !v->key || !v->bytes || !v->scores || !v->types || !v->flags || !v->whole ||
-        !v->arena[0] || !v->arena[1])
+    if (!v->text || !v->key || !v->bytes || !v->scores || !v->types || !v->flags || !v->arena[0] ||
+        !v->arena[1])
         return ks_fail_memory(err, 2 * arena + 60 * n, "a vocabulary");
     return 0;
 }
@@ -223,9 +222,15 @@ static void find_inner_spaces(struct ks_vocab *v)
 
 /* ------------------------------------------------------------------ all of it */
 
+static bool is(struct ks_str s, const char *text)
+{
+    return s.len == strlen(text) && memcmp(s.bytes, text, s.len) == 0;
+}
+
 static int load_model(struct ks_vocab *v, const struct ks_gguf *g, struct ks_error *err)
 {
     static const char *const names[] = {"gpt2", "llama", "gemma4"};
+    static const char *const others[][2] = {{"bert", " (WordPiece)"}, {"t5", " (unigram)"}};
     const struct ks_gguf_value *model = ks_gguf_find(g, "tokenizer.ggml.model");
     char shown[KS_VOCAB_SHOWN];
     if (!model || model->type != KS_GGUF_STRING)
@@ -233,14 +238,20 @@ static int load_model(struct ks_vocab *v, const struct ks_gguf *g, struct ks_err
                        "tokenizer.ggml.model is %s; without it no text can be tokenized",
                        model ? "not a string" : "missing");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (model->s.len == strlen(names[i]) && !memcmp(model->s.bytes, names[i], model->s.len)) {
+        if (is(model->s, names[i])) {
             v->model = (enum ks_vocab_model)i;
             return 0;
         }
     }
+    const char *kind = "";
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (is(model->s, others[i][0]))
+            kind = others[i][1];
+    }
     return ks_fail(err, KS_UNSUPPORTED,
-                   "tokenizer.ggml.model is %s; tokenizers known here are gpt2, llama and gemma4",
-                   ks_vocab_show(model->s, shown));
+                   "tokenizer.ggml.model is %s%s, which is not known here; take a model with gpt2, "
+                   "llama or gemma4 there",
+                   ks_vocab_show(model->s, shown), kind);
 }
 
 static int unknown_pre(struct ks_str name, const char *from, struct ks_error *err)
@@ -308,7 +319,6 @@ void ks_vocab_finish(struct ks_vocab *v)
     free(v->ranks);
     free(v->types);
     free(v->flags);
-    free(v->whole);
     ks_index_finish(&v->keys);
     free(v->pairs);
     free(v->arena[0]);

@@ -33,14 +33,13 @@ struct ks_vocab {
     enum ks_vocab_model model;
     const struct ks_pre *pre; /* NULL for SPM */
     size_t n;
-    struct ks_str *text;    /* (n) as the file spells them, "[EMPTY_i]" where it does not */
-    struct ks_str *key;     /* (n) as the merger sees them; bytes NULL: it never does */
-    struct ks_str *bytes;   /* (n) what they stand for */
-    float *scores;          /* (n) */
-    uint32_t *ranks;        /* (n) SPM: the order of the scores, 0 the highest; else NULL */
-    int32_t *types;         /* (n) */
-    uint8_t *flags;         /* (n) KS_TOKEN_IS_... */
-    _Atomic uint8_t *whole; /* (n) what tokenizer.c remembers of them; starts as 0 */
+    struct ks_str *text;  /* (n) as the file spells them, "[EMPTY_i]" where it does not */
+    struct ks_str *key;   /* (n) as the merger sees them; bytes NULL: it never does */
+    struct ks_str *bytes; /* (n) what they stand for */
+    float *scores;        /* (n) */
+    uint32_t *ranks;      /* (n) SPM: the order of the scores, 0 the highest; else NULL */
+    int32_t *types;       /* (n) */
+    uint8_t *flags;       /* (n) KS_TOKEN_IS_... */
     size_t longest_key;
     struct ks_index keys;
     int32_t byte_id[256]; /* the token of a byte where nothing longer fits, -1: none */

@@ -48,8 +48,20 @@ static void a_missing_or_foreign_model_is_refused(void **state)
     struct small s = good_bpe;
     s.model = NULL;
     assert_bad(&s, "tokenizer.ggml.model ", "missing");
+    s.model = "rwkv";
+    assert_refused(&s, NULL, KS_UNSUPPORTED, "tokenizer.ggml.model is \"rwkv\", ", "gemma4");
+}
+
+static void word_pieces_and_unigrams_are_refused_by_name(void **state)
+{
+    (void)state;
+    struct small s = good_spm;
+    s.model = "bert";
+    assert_refused(&s, NULL, KS_UNSUPPORTED, "tokenizer.ggml.model is \"bert\" (WordPiece)",
+                   "take a model with gpt2, llama or gemma4 there");
     s.model = "t5";
-    assert_refused(&s, NULL, KS_UNSUPPORTED, "tokenizer.ggml.model is \"t5\"", "gemma4");
+    assert_refused(&s, NULL, KS_UNSUPPORTED, "tokenizer.ggml.model is \"t5\" (unigram)",
+                   "take a model with gpt2, llama or gemma4 there");
 }
 
 static void an_unknown_pre_is_refused_with_the_known_ones(void **state)
@@ -552,6 +564,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_or_foreign_model_is_refused),
+        cmocka_unit_test(word_pieces_and_unigrams_are_refused_by_name),
         cmocka_unit_test(an_unknown_pre_is_refused_with_the_known_ones),
         cmocka_unit_test(a_missing_pre_is_default),
         cmocka_unit_test(broken_token_lists_are_refused),
