@@ -39,9 +39,21 @@
     {                                                                                              \
         .kind = KS_STEP_PATTERN, .pattern = (text)                                                 \
     }
+#define WORDS(text)                                                                                \
+    {                                                                                              \
+        .kind = KS_STEP_PATTERN, .pattern = (text), .plain = KS_PLAIN_ANY                          \
+    }
+#define CASED(text)                                                                                \
+    {                                                                                              \
+        .kind = KS_STEP_PATTERN, .pattern = (text), .plain = KS_PLAIN_CASED                        \
+    }
 #define SET_PATTERN(s, t)                                                                          \
     {                                                                                              \
         .kind = KS_STEP_PATTERN, .pattern = (t), .set = &(s)                                       \
+    }
+#define SET_WORDS(s, t)                                                                            \
+    {                                                                                              \
+        .kind = KS_STEP_PATTERN, .pattern = (t), .set = &(s), .plain = KS_PLAIN_ANY                \
     }
 #define END                                                                                        \
     {                                                                                              \
@@ -92,60 +104,63 @@ static const struct ks_code_range han_ranges[] = {
 };
 static const struct ks_code_set han = {han_ranges, sizeof han_ranges / sizeof han_ranges[0], 1};
 
-static const struct ks_step gpt2[] = {PATTERN(GPT2_WORDS), END};
-static const struct ks_step starcoder[] = {PATTERN("[" N "]"), PATTERN(GPT2_WORDS), END};
+static const struct ks_step gpt2[] = {WORDS(GPT2_WORDS), END};
+/* Numbers one by one and then GPT-2's words between them; in one step, so that a number ends runs of
+ * blanks as a piece's end does. */
+static const struct ks_step starcoder[] = {
+    WORDS(LOWER_SUFFIX "|[" N "]| ?[" L "]++|" NOT_WORDS "|\\s+(?![^\\s" N "])"), END};
 static const struct ks_step plain[] = {
-    PATTERN("[$+<=>^~|" P "]++"), PATTERN(GPT2_WORDS), PATTERN("[" N "]++"),
+    PATTERN("[$+<=>^~|" P "]++"), WORDS(GPT2_WORDS), PATTERN("[" N "]++"),
     PATTERN("[0-9][0-9][0-9]"), END};
 static const struct ks_step falcon[] = {
-    PATTERN("[$+<=>^~|`" P "]++"), PATTERN(GPT2_WORDS), PATTERN("[0-9][0-9][0-9]"), END};
-static const struct ks_step llama3[] = {PATTERN(LLAMA3_WORDS("{1,3}+", SPACES)), END};
+    PATTERN("[$+<=>^~|`" P "]++"), WORDS(GPT2_WORDS), PATTERN("[0-9][0-9][0-9]"), END};
+static const struct ks_step llama3[] = {WORDS(LLAMA3_WORDS("{1,3}+", SPACES)), END};
 static const struct ks_step minicpm5[] = {
-    PATTERN("[" N "]{1,3}+"), PATTERN(LLAMA3_WORDS("++", SPACES)), END};
+    PATTERN("[" N "]{1,3}+"), WORDS(LLAMA3_WORDS("++", SPACES)), END};
 /* Behind a blank that is no newline a run of blanks holds none: the look-behind saves a long run
  * from being searched for one again at every cut. */
 static const struct ks_step jais2[] = {
-    PATTERN(LLAMA3_WORDS("{1,3}+",
+    WORDS(LLAMA3_WORDS("{1,3}+",
         "(?<![^\\S\\r\\n])\\s*[\\r\\n]++|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)"
         "|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s")), END};
-static const struct ks_step qwen2[] = {PATTERN(LLAMA3_WORDS("", SPACES)), END};
+static const struct ks_step qwen2[] = {WORDS(LLAMA3_WORDS("", SPACES)), END};
 static const struct ks_step qwen35[] = {
-    PATTERN(ANY_SUFFIX "|" LEAD "[" L M "]++|[" N "]| ?[^\\s" L M N "]++[\\r\\n]*+|" SPACES), END};
+    WORDS(ANY_SUFFIX "|" LEAD "[" L M "]++|[" N "]| ?[^\\s" L M N "]++[\\r\\n]*+|" SPACES), END};
 static const struct ks_step seed_coder[] = {
-    PATTERN(ANY_SUFFIX "|" LEAD "[" L "]++|[" N "]|" NOT_WORDS "|" SPACES), END};
+    WORDS(ANY_SUFFIX "|" LEAD "[" L "]++|[" N "]|" NOT_WORDS "|" SPACES), END};
 static const struct ks_step laguna[] = {
-    PATTERN("[^\\n]++|\\n++"), PATTERN(LLAMA3_WORDS("", SPACES)), END};
+    PATTERN("[^\\n]++|\\n++"), WORDS(LLAMA3_WORDS("", SPACES)), END};
 static const struct ks_step exaone_moe[] = {
     PATTERN(ANY_SUFFIX "|" LEAD "(?:[" L "][" M "]*+(?: [" L "][" M "]*+)*+)++|[" N "]|" NOT_WORDS
         "[\\r\\n/]?+|\\s*[\\r\\n]|\\s+(?!\\S)|\\s++"), END};
 static const struct ks_step tekken[] = {
-    PATTERN(CASED_WORDS("A-Z\\xD2", "a-z\\xD2", "") CASED_REST("")), END};
+    CASED(CASED_WORDS("A-Z\\xD2", "a-z\\xD2", "") CASED_REST("")), END};
 static const struct ks_step gpt_4o[] = {
-    PATTERN(CASED_WORDS("A-Z\\xD2", "a-z\\xD2", "(?:" ANY_SUFFIX ")?") CASED_REST("{1,3}+")), END};
+    CASED(CASED_WORDS("A-Z\\xD2", "a-z\\xD2", "(?:" ANY_SUFFIX ")?") CASED_REST("{1,3}+")), END};
 static const struct ks_step granite_embed[] = {
-    PATTERN(CASED_WORDS("A-Z\\xD2\\xD4", "a-z\\xD2\\xD4", "(?:" ANY_SUFFIX ")?")
+    CASED(CASED_WORDS("A-Z\\xD2\\xD4", "a-z\\xD2\\xD4", "(?:" ANY_SUFFIX ")?")
         CASED_REST("{1,3}+")), END};
 static const struct ks_step tiny_aya[] = {
-    {.kind = KS_STEP_NUMBER_GROUPS}, PATTERN(MARKED_REST("{1,3}+")), END};
+    {.kind = KS_STEP_NUMBER_GROUPS}, WORDS(MARKED_REST("{1,3}+")), END};
 static const struct ks_step youtu[] = {
     SET_PATTERN(hangul, "\\x80++"), SET_PATTERN(cjk_punctuation, "\\x80++"),
     SET_PATTERN(bopomofo, "\\x80++"), SET_PATTERN(han_kana, "\\x80++"),
-    PATTERN(MARKED_REST("")), END};
+    WORDS(MARKED_REST("")), END};
 static const struct ks_step kimi_k2[] = {
-    SET_PATTERN(han, "\\x80++|[^\\r\\n\\x80" L N "]?[" L "]++(?:" ANY_SUFFIX ")?|[" N "]{1,3}+"
+    SET_WORDS(han, "\\x80++|[^\\r\\n\\x80" L N "]?[" L "]++(?:" ANY_SUFFIX ")?|[" N "]{1,3}+"
         "| ?[^\\s\\x80" L N "]++[\\r\\n]*+|" SPACES), END};
 static const struct ks_step deepseek_llm[] = {
-    PATTERN("[\\r\\n]"), SET_PATTERN(cased_letters, "\\s?[A-Za-z\\x80]++"),
+    PATTERN("[\\r\\n]"), SET_WORDS(cased_letters, "\\s?[A-Za-z\\x80]++"),
     SET_PATTERN(wide_punctuation, "\\s?[!-/:-~\\x80]++"), PATTERN("\\s+$"),
     SET_PATTERN(east_asian, "\\x80++"), PATTERN("[" N "]++"), END};
 static const struct ks_step deepseek_coder[] = {
-    PATTERN("[\\r\\n]"), PATTERN("\\s?[" L "]++"), PATTERN("\\s?[" P "]++"),
+    PATTERN("[\\r\\n]"), WORDS("\\s?[" L "]++"), PATTERN("\\s?[" P "]++"),
     SET_PATTERN(east_asian, "\\x80++"), PATTERN("[" N "]"), END};
 static const struct ks_step deepseek_v3[] = {
-    PATTERN("[" N "]{1,3}+"), SET_PATTERN(han_kana, "\\x80++"), PATTERN(DEEPSEEK_WORDS), END};
+    PATTERN("[" N "]{1,3}+"), SET_PATTERN(han_kana, "\\x80++"), WORDS(DEEPSEEK_WORDS), END};
 static const struct ks_step afmoe[] = {
     {.kind = KS_STEP_NUMBER_GROUPS}, SET_PATTERN(no_word_scripts, "\\x80++"),
-    PATTERN(DEEPSEEK_WORDS), END};
+    WORDS(DEEPSEEK_WORDS), END};
 static const struct ks_step bloom[] = {SET_PATTERN(full_stops, " ?[^(\\s|.,!?\\x80)]++"), END};
 static const struct ks_step viking[] = {
     SET_PATTERN(full_stops, " ?[^(\\s|.,!?\\x80)]++"), PATTERN("[" N "]"), END};
@@ -153,7 +168,7 @@ static const struct ks_step superbpe[] = {
     PATTERN("[" N "]++"), {.kind = KS_STEP_DIGIT_GROUPS}, END};
 static const struct ks_step chameleon[] = {
     PATTERN("<sentinel:[0-9]++>"), PATTERN("IMGIMG[A-I]{1,4}Z"), PATTERN("[\\t\\n]|    |  "),
-    PATTERN("[" N "]"), PATTERN("[" P "!-/:-@\\[-`{-~]"), PATTERN(GPT2_WORDS), END};
+    PATTERN("[" N "]"), PATTERN("[" P "!-/:-@\\[-`{-~]"), WORDS(GPT2_WORDS), END};
 static const struct ks_step lines[] = {PATTERN("[^\\n]++|\\n++"), END};
 static const struct ks_step not_spaces[] = {PATTERN("\\S++"), END};
 

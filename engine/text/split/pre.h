@@ -18,11 +18,22 @@ enum ks_step_kind {
     KS_STEP_DIGIT_GROUPS,  /* cuts runs of ASCII digits every three from their end */
 };
 
+/*
+ * What a pattern is known to match at a plain word: a blank or none, then ASCII letters, then the
+ * piece's end or an ASCII character that is neither a letter nor an apostrophe.
+ */
+enum ks_plain_words {
+    KS_PLAIN_NONE = 0, /* nothing is known */
+    KS_PLAIN_ANY,      /* all of it */
+    KS_PLAIN_CASED,    /* all of it, where no capital follows a small letter */
+};
+
 /* One step over the pieces that the steps before it left; it never looks beyond a piece. */
 struct ks_step {
     enum ks_step_kind kind;
     const char *pattern;           /* PCRE2 over class bytes; matches at least one byte */
     const struct ks_code_set *set; /* of the classes; NULL: categories */
+    enum ks_plain_words plain;     /* saves most words from the pattern; changes nothing */
 };
 
 enum {

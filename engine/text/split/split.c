@@ -15,11 +15,12 @@ struct ks_splitter {
     const struct ks_pre *pre;
     pcre2_code *code[MAX_STEPS]; /* NULL for a step that is not a pattern */
     pcre2_match_context *context;
+    bool jit; /* all are machine code */
 };
 
 /* ------------------------------------------------------------------ compiling */
 
-static int compile_step(const struct ks_splitter *s, const struct ks_step *step, pcre2_code **code,
+static int compile_step(struct ks_splitter *s, const struct ks_step *step, pcre2_code **code,
                         struct ks_error *err)
 {
     int number;
@@ -28,7 +29,8 @@ static int compile_step(const struct ks_splitter *s, const struct ks_step *step,
                           &number, &offset, NULL);
     if (*code) {
         /* Without a JIT the interpreter gives the same matches, slower. */
-        pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE);
+        if (pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE))
+            s->jit = false;
         return 0;
     }
     if (number == PCRE2_ERROR_HEAP_FAILED)
@@ -45,6 +47,7 @@ struct ks_splitter *ks_splitter_create(const struct ks_pre *pre, struct ks_error
         return NULL;
     }
     s->pre = pre;
+    s->jit = true;
     s->context = pcre2_match_context_create(NULL);
     if (!s->context) {
         ks_fail_memory(err, 4096, "a splitter");
@@ -165,13 +168,53 @@ struct step_run {
     struct ks_error *err;
 };
 
+static bool is_letter(unsigned char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static bool is_capital(unsigned char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* Where the plain word at classes[pos] ends, 0: none is there. */
+static size_t plain_word(const unsigned char *classes, size_t pos, size_t len,
+                         enum ks_plain_words plain)
+{
+    size_t first = pos + (classes[pos] == ' '), i = first;
+    if (plain == KS_PLAIN_NONE)
+        return 0;
+    if (plain == KS_PLAIN_CASED) {
+        while (i < len && is_capital(classes[i]))
+            i++;
+        while (i < len && is_letter(classes[i]) && !is_capital(classes[i]))
+            i++;
+    } else {
+        while (i < len && is_letter(classes[i]))
+            i++;
+    }
+    bool ends = i == len || (classes[i] < 0x80 && classes[i] != '\'' && !is_letter(classes[i]));
+    return i > first && ends ? i : 0;
+}
+
 static int run_pattern(const struct step_run *r, size_t start, size_t end)
 {
     const PCRE2_SIZE *found = pcre2_get_ovector_pointer(r->match);
+    const unsigned char *classes = r->classes + start;
+    int (*match)(const pcre2_code *, PCRE2_SPTR, PCRE2_SIZE, PCRE2_SIZE, uint32_t,
+                 pcre2_match_data *, pcre2_match_context *) =
+        r->splitter->jit ? pcre2_jit_match : pcre2_match;
     size_t pos = 0, len = end - start;
     while (pos < len) {
-        int rc =
-            pcre2_match(r->code, r->classes + start, len, pos, 0, r->match, r->splitter->context);
+        size_t word = plain_word(classes, pos, len, r->step->plain);
+        if (word) {
+            if (put_end(r->out, start + word, r->err))
+                return -1;
+            pos = word;
+            continue;
+        }
+        int rc = match(r->code, classes, len, pos, 0, r->match, r->splitter->context);
         if (rc == PCRE2_ERROR_NOMATCH)
             break;
         if (rc < 0 || found[1] <= pos)
