@@ -23,4 +23,12 @@ static inline int64_t ks_clock_process_ns(void)
     return (int64_t)ran.tv_sec * 1000000000 + ran.tv_nsec;
 }
 
+/* Nanoseconds that the calling thread has run. */
+static inline int64_t ks_clock_thread_ns(void)
+{
+    struct timespec ran;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    return (int64_t)ran.tv_sec * 1000000000 + ran.tv_nsec;
+}
+
 #endif

@@ -43,7 +43,7 @@ static void a_group_that_needs_a_model_is_left_out_without_one(void **state)
     wishes.model = test_data("model/llama-tied.gguf");
     wishes.corpus = test_data("../../scenarios/corpora/code.jsonl");
     assert_int_equal(ks_bench(&wishes, see, &s, &err), 0);
-    assert_int_equal(s.n, 2);
+    assert_int_equal(s.n, 3);
 }
 
 static void a_made_up_model_is_one_that_opens_and_tokenizes(void **state)
