@@ -193,6 +193,11 @@ void ks_gpu_tile_destroy(struct ks_gpu_tile *tile);
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err);
 
+/* Begins to make, on threads, the pipelines of a path that is available for a layout and width; or
+ * the first product of each layout would wait for its own alone. */
+int ks_gpu_prepare(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                   enum ks_gpu_path path, struct ks_error *err);
+
 /*
  * The same product over and over, x having crossed once: for measuring what the device does without
  * what submitting costs.

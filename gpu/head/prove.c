@@ -161,8 +161,7 @@ static int rehearse(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_til
 static int try_all(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
                    enum ks_gpu_path path, struct ks_error *err)
 {
-    if (ks_gpu_weight_append(w, ROWS, (const void *const *)s->parts, err) != 0 ||
-        rehearse(s, w, y, path, err) != 0)
+    if (rehearse(s, w, y, path, err) != 0)
         return -1;
     for (size_t i = 0; i < of_path[path].n; i++) {
         const struct trial *t = &of_path[path].trials[i];
@@ -172,17 +171,21 @@ static int try_all(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile
     return 0;
 }
 
-static int test(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols, enum ks_gpu_path path,
-                struct ks_error *err)
+/* What is done with a sample: try_all or rehearse. */
+typedef int sample_work(struct sample *s, struct ks_gpu_weight *w, struct ks_gpu_tile *y,
+                        enum ks_gpu_path path, struct ks_error *err);
+
+static int with_sample(struct ks_gpu *gpu, const struct ks_gpu_proof *proof, sample_work *work,
+                       struct ks_error *err)
 {
     struct sample s;
-    if (sample_init(&s, layout, (size_t)cols, err) != 0)
+    if (sample_init(&s, proof->layout, (size_t)proof->cols, err) != 0)
         return -1;
     int failed = -1;
-    struct ks_gpu_weight *w = ks_gpu_weight_create(gpu, layout, ROWS, cols, err);
+    struct ks_gpu_weight *w = ks_gpu_weight_create(gpu, proof->layout, ROWS, proof->cols, err);
     struct ks_gpu_tile *y = w ? ks_gpu_tile_create(gpu, POSITIONS, ROWS, err) : NULL;
-    if (y)
-        failed = try_all(&s, w, y, path, err);
+    if (y && ks_gpu_weight_append(w, ROWS, (const void *const *)s.parts, err) == 0)
+        failed = work(&s, w, y, proof->path, err);
     ks_gpu_tile_destroy(y);
     ks_gpu_weight_destroy(w);
     sample_finish(&s);
@@ -199,12 +202,11 @@ static bool is_proved(const struct ks_gpu *gpu, const struct ks_gpu_proof *proof
     return false;
 }
 
-int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
-                 enum ks_gpu_path path, struct ks_error *err)
+/* Leaves the proof on the list: while the sample is worked on, or its products would ask for it
+ * again. */
+static int work_as_proved(struct ks_gpu *gpu, const struct ks_gpu_proof *proof, sample_work *work,
+                          struct ks_error *err)
 {
-    struct ks_gpu_proof proof = {layout, path, cols};
-    if (gpu->testing.no_self_test || is_proved(gpu, &proof))
-        return 0;
     if (!gpu->tried_halves && ks_gpu_try_halves(gpu, err) != 0)
         return -1;
     size_t bytes = (gpu->n_proved + 1) * sizeof *gpu->proved;
@@ -212,9 +214,25 @@ int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
     if (!grown)
         return ks_fail_memory(err, bytes, "a GPU's proofs");
     gpu->proved = grown;
-    gpu->proved[gpu->n_proved++] = proof; /* or the test's own products would ask for it again */
-    if (test(gpu, layout, cols, path, err) == 0)
+    gpu->proved[gpu->n_proved++] = *proof;
+    int failed = with_sample(gpu, proof, work, err);
+    if (failed || work == rehearse)
+        gpu->n_proved--;
+    return failed;
+}
+
+int ks_gpu_prove(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                 enum ks_gpu_path path, struct ks_error *err)
+{
+    const struct ks_gpu_proof proof = {layout, path, cols};
+    if (gpu->testing.no_self_test || is_proved(gpu, &proof))
         return 0;
-    gpu->n_proved--;
-    return -1;
+    return work_as_proved(gpu, &proof, try_all, err);
+}
+
+int ks_gpu_prepare(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                   enum ks_gpu_path path, struct ks_error *err)
+{
+    const struct ks_gpu_proof proof = {layout, path, cols};
+    return is_proved(gpu, &proof) ? 0 : work_as_proved(gpu, &proof, rehearse, err);
 }

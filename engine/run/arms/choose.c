@@ -173,6 +173,16 @@ static int check_room(const struct ks_device *device, const struct ks_named_head
                    (double)bytes / 1e9, (double)room / 1e9);
 }
 
+/* While the run begins with its bodies. */
+static int prepare_heads(struct ks_device *device, const struct ks_named_head *heads, size_t n,
+                         struct ks_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ks_device_prepare(device, &heads[i].net->head, err))
+            return -1;
+    return 0;
+}
+
 static int decide(struct ks_head_use *use, struct ks_head_trial *t, struct ks_cpu *cpu,
                   const struct ks_named_head *heads, size_t n, struct ks_error *err)
 {
@@ -186,7 +196,7 @@ static int decide(struct ks_head_use *use, struct ks_head_trial *t, struct ks_cp
         return -1;
     if (use->wish.choice == KS_HEAD_AUTO && use->gain < 1)
         return ks_fail(err, KS_UNSUPPORTED, "slower here, %.2f times the cpu's speed", use->gain);
-    return 0;
+    return prepare_heads(t->device, heads, n, err);
 }
 
 /* "NAME: why", or why alone where there is no device. */

@@ -115,6 +115,14 @@ enum ks_gpu_path ks_device_path(const struct ks_device *d)
     return d->path;
 }
 
+int ks_device_prepare(struct ks_device *d, const struct ks_matrix *head, struct ks_error *err)
+{
+    enum ks_gpu_layout layout;
+    if (!ks_head_layout(head->type, &layout))
+        return 0;
+    return ks_gpu_prepare(d->gpu, layout, head->cols, d->path, err);
+}
+
 static struct ks_gpu_weight *find(const struct ks_device *d, const struct ks_matrix *head)
 {
     for (size_t i = 0; i < d->n_heads; i++)

@@ -40,6 +40,9 @@ int ks_device_check(const struct ks_device *d, enum ks_gpu_path path, const stru
 void ks_device_take_path(struct ks_device *d, enum ks_gpu_path path);
 enum ks_gpu_path ks_device_path(const struct ks_device *d);
 
+/* Begins to make what multiplying by that head, which has passed the check, takes by the path. */
+int ks_device_prepare(struct ks_device *d, const struct ks_matrix *head, struct ks_error *err);
+
 bool ks_device_holds(const struct ks_device *d, const struct ks_matrix *head);
 /* Makes a head resident, by its data pointer; a head that is there already costs nothing. */
 int ks_device_upload(struct ks_device *d, const struct ks_matrix *head, struct ks_error *err);
