@@ -154,7 +154,16 @@ static void every_finite_half_is_a_weight_exactly(void **state)
     close_listening(&unproved);
 }
 
-static void check_twins(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols)
+/* Within 1e-5 of sum |x w|, or to the bit. */
+static void check_twin(double got, float twin, double size, bool to_the_bit)
+{
+    if (to_the_bit ? got != (double)twin : !(fabs(got - (double)twin) <= 1e-5 * size))
+        fail_msg("%.9g, not the twin's %.9g%s", got, (double)twin,
+                 to_the_bit ? ", to the bit" : "");
+}
+
+static void check_twins(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
+                        bool to_the_bit)
 {
     struct product p = make_product(layout, 70, cols);
     upload(&p, gpu);
@@ -164,9 +173,13 @@ static void check_twins(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t 
     const void *const *parts = (const void *const *)p.parts;
     for (size_t i = 0; i < (size_t)5 * 70; i++) {
         const float *x = p.x + i / 70 * cols;
+        double size = 0;
         ks_gpu_twin_row(layout, parts, cols, i % 70, w);
-        assert_true(few[i] == ks_gpu_twin_few(layout, parts, cols, i % 70, x));
-        assert_true(many[i] == ks_gpu_twin_many(w, cols, x));
+        for (size_t k = 0; k < cols; k++)
+            size += fabs((double)x[k] * (double)w[k]);
+        check_twin((double)few[i], ks_gpu_twin_few(layout, parts, cols, i % 70, x), size,
+                   to_the_bit);
+        check_twin((double)many[i], ks_gpu_twin_many(w, cols, x), size, to_the_bit);
     }
     free(w);
     free(few);
@@ -174,21 +187,23 @@ static void check_twins(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t 
     free_product(&p);
 }
 
-/* The software device does neither contract nor reorder, so there the definition holds to the bit.
- */
-static void the_twins_have_the_bits_of_a_device_that_contracts_nothing(void **state)
+/* Compilers may contract a product and the sum behind it. The software device's does not, nor does
+ * it reorder, so there the definition holds to the bit. */
+static void
+the_twins_have_the_bits_of_a_device_that_contracts_nothing_and_are_near_any(void **state)
 {
     struct listening *l = *state;
-    if (!strstr(ks_gpu_info(l->gpu)->name, "llvmpipe"))
-        skip();
+    bool to_the_bit = strstr(ks_gpu_info(l->gpu)->name, "llvmpipe") != NULL;
     static const struct {
         enum ks_gpu_layout layout;
         uint64_t cols;
     } widths[] = {{KS_GPU_I8, 32},  {KS_GPU_I8, 576},       {KS_GPU_I8, 2048}, {KS_GPU_F16, 48},
                   {KS_GPU_U4, 96},  {KS_GPU_I4, 576},       {KS_GPU_K4, 256},  {KS_GPU_K6, 768},
                   {KS_GPU_F32, 80}, {KS_GPU_LEVELS4_K, 512}};
+    print_message("# %s: %s\n", ks_gpu_info(l->gpu)->name,
+                  to_the_bit ? "to the bit" : "within 1e-5 of sum |x w|");
     for (size_t i = 0; i < COUNT(widths); i++)
-        check_twins(l->gpu, widths[i].layout, widths[i].cols);
+        check_twins(l->gpu, widths[i].layout, widths[i].cols, to_the_bit);
     check_silence(l);
 }
 
@@ -199,7 +214,8 @@ int main(void)
         cmocka_unit_test(rows_may_be_one_block_or_many),
         cmocka_unit_test(a_unit_vector_picks_a_column_bit_for_bit),
         cmocka_unit_test(every_finite_half_is_a_weight_exactly),
-        cmocka_unit_test(the_twins_have_the_bits_of_a_device_that_contracts_nothing),
+        cmocka_unit_test(
+            the_twins_have_the_bits_of_a_device_that_contracts_nothing_and_are_near_any),
     };
     return cmocka_run_group_tests(tests, open_once, close_once);
 }
