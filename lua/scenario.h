@@ -25,8 +25,9 @@ struct ks_scenario_overrides {
     int threads;
 };
 
-/* path is opened, and shown in messages, as given; paths inside are relative to its folder. NULL on
- * failure. The plan is the caller's. */
+/* path is opened, and shown in messages, as given; paths inside are relative to its folder, but for
+ * one that is the value of a parameter as `params` gave it: that is relative to the current folder.
+ * NULL on failure. The plan is the caller's. */
 struct ks_plan *ks_scenario_load(const char *path, const struct ks_param *params, size_t n_params,
                                  const struct ks_scenario_overrides *overrides,
                                  struct ks_error *err);

@@ -27,11 +27,20 @@ void ks_word_only_loading(lua_State *L, const char *word)
         ks_word_fail(L, KS_BAD_INPUT, "`%s` is for loading; a hook can't call it", word);
 }
 
+/* Who writes a path into the command line means it from where that stands. */
+static bool is_given(const struct ks_script *s, const char *path)
+{
+    for (size_t i = 0; i < s->n_given; i++)
+        if (strcmp(s->given[i].value, path) == 0)
+            return true;
+    return false;
+}
+
 char *ks_word_resolve(lua_State *L, const char *path)
 {
     const struct ks_script *s = ks_script_of(L);
     char *resolved = NULL;
-    const char *folder = path[0] == '/' ? "" : s->folder;
+    const char *folder = path[0] == '/' || is_given(s, path) ? "" : s->folder;
     if (asprintf(&resolved, "%s%s", folder, path) < 0)
         ks_word_fail(L, KS_NO_MEMORY, "out of memory for the path %s", path);
     return resolved;

@@ -33,7 +33,7 @@ struct ks_imatrix *ks_word_open_imatrix(lua_State *L, const char *path);
 /* The model that the value at index is, a path or a model value; raises. */
 size_t ks_word_model_at(lua_State *L, int index, const char *what);
 
-/* malloc'ed: the path to open for one that the scenario wrote. */
+/* malloc'ed: the path to open for one that the scenario wrote, or that the command line gave. */
 char *ks_word_resolve(lua_State *L, const char *path);
 /* malloc'ed: "file.lua:12", where the script called us. */
 char *ks_word_where(lua_State *L);

@@ -146,6 +146,24 @@ static void a_declaration_is_checked(void **state)
            KS_BAD_INPUT);
 }
 
+/* The scenario's folder has the model, the current one has not. */
+static void a_path_that_is_given_is_no_path_of_the_scenarios_folder(void **state)
+{
+    static const char script[] = "params = { model = 'tiny.gguf' }\n"
+                                 "return scenario { reference = model(params.model), corpus = text "
+                                 "'a.txt', arms = { arm 'x' {} } }\n";
+    const struct folder *f = *state;
+    char absolute[128];
+    snprintf(absolute, sizeof absolute, "%s/tiny.gguf", f->path);
+    const struct ks_param here = {"model", "tiny.gguf"}, there = {"model", absolute};
+    struct ks_error err = {0};
+    ks_plan_destroy(load_good(f, script));
+    ks_plan_destroy(load_given(f, script, &there, 1, &err));
+    assert_int_equal(err.code, KS_OK);
+    assert_null(load_given(f, script, &here, 1, &err));
+    assert_non_null(strstr(err.text, "test.lua:2: tiny.gguf: No such file"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +174,7 @@ int main(void)
         cmocka_unit_test(late_params_and_a_seed_hold_together),
         cmocka_unit_test(a_parameter_that_is_nowhere_declared_is_refused),
         cmocka_unit_test(a_declaration_is_checked),
+        cmocka_unit_test(a_path_that_is_given_is_no_path_of_the_scenarios_folder),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_destroy);
 }

@@ -5,7 +5,7 @@ import struct
 import sys
 import tempfile
 
-from tap import DATA, SCENARIOS, main, run, run_json
+from tap import DATA, ROOT, SCENARIOS, main, run, run_json
 
 MODEL = os.path.join(SCENARIOS, "models/scope-6m.f16.gguf")
 FOLDER = tempfile.TemporaryDirectory()
@@ -120,6 +120,26 @@ def case_without_lua_means_the_same():
         arms = {{ arm "q4_k_m" {{ preset = "Q4_K_M" }} }} }}""")
     script = run_json(lua)
     assert words["arms"] == script["arms"]
+
+
+def case_any_model_has_a_ladder():
+    ladder = os.path.join(SCENARIOS, "ladder.lua")
+    done = run(ladder, "--json")
+    assert done.returncode == 2 and "-p model=FILE.gguf" in done.stderr, done
+    models = {"scenarios/models": ("scope-6m.f16.gguf", "llama"),
+              "tests/data/model": ("qwen3moe.gguf", "qwen3moe")}
+    stories = os.path.join(SCENARIOS, "corpora/stories.jsonl")
+    for folder, (name, architecture) in models.items():
+        here = os.path.join(ROOT, folder)
+        found = run_json(ladder, "-p", "model=" + name, "-p", "max_documents=1", "-p",
+                         "presets=Q8_0 Q4_0", cwd=here)
+        assert found["reference"]["architecture"] == architecture
+        assert [a["recipe"] for a in found["arms"]] == ["Q8_0", "Q4_0"]
+        wanted = run_json("run", name, "--arm", "Q8_0", "--arm", "Q4_0", "--corpus", stories,
+                          "--max-documents", 1, "--window", found["window"], cwd=here)
+        assert found["arms"] and found["arms"] == [dict(w, corpora=f["corpora"]) for f, w in
+                                                   zip(found["arms"], wanted["arms"])]
+        assert 0 < found["arms"][0]["kld_mean"] < found["arms"][1]["kld_mean"]
 
 
 def case_a_hook_reads_numbers_and_steers():
