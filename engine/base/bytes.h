@@ -51,6 +51,21 @@ static inline float ks_f32_of_bits(uint32_t bits)
     return value;
 }
 
+/* The same of doubles. */
+static inline uint64_t ks_f64_bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double ks_f64_of_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* *out = a * b or a + b; false (and *out untouched) when it does not fit. */
 static inline bool ks_mul_u64(uint64_t a, uint64_t b, uint64_t *out)
 {

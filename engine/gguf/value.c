@@ -35,22 +35,6 @@ uint32_t ks_gguf_fixed_size(uint32_t type)
     }
 }
 
-static float le_f32(const uint8_t *p)
-{
-    uint32_t bits = ks_le32(p);
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static double le_f64(const uint8_t *p)
-{
-    uint64_t bits = ks_le64(p);
-    double d;
-    memcpy(&d, &bits, sizeof d);
-    return d;
-}
-
 static void set_fixed(struct ks_gguf_value *v, const uint8_t *p)
 {
     switch (v->type) {
@@ -80,10 +64,10 @@ static void set_fixed(struct ks_gguf_value *v, const uint8_t *p)
         v->i = (int64_t)ks_le64(p);
         break;
     case KS_GGUF_F32:
-        v->f = (double)le_f32(p);
+        v->f = (double)ks_f32_of_bits(ks_le32(p));
         break;
     case KS_GGUF_F64:
-        v->f = le_f64(p);
+        v->f = ks_f64_of_bits(ks_le64(p));
         break;
     default:
         assert(false); /* the caller has seen ks_gguf_fixed_size() */

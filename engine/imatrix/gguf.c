@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "engine/base/bytes.h"
 #include "engine/imatrix/object.h"
 #include "engine/quant/type.h"
 
@@ -45,9 +46,7 @@ static int check_pair(const struct ks_imatrix *m, const struct ks_gguf_tensor *s
 
 static float float_at(const struct ks_gguf_tensor *t, uint64_t i)
 {
-    float value;
-    memcpy(&value, t->data + i * sizeof value, sizeof value);
-    return value;
+    return ks_f32_of_bits(ks_le32(t->data + i * sizeof(float)));
 }
 
 /* Means, or ones for a matrix that no token met. */

@@ -17,10 +17,7 @@ const int8_t ks_mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, 
 
 float ks_e8m0_half(uint8_t e)
 {
-    uint32_t bits = e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return ks_f32_of_bits(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23);
 }
 
 float ks_ue4m3_half(uint8_t e)
@@ -30,10 +27,7 @@ float ks_ue4m3_half(uint8_t e)
         return 0;
     if (exponent == 0)
         return (float)mantissa * 0x1p-10f;
-    uint32_t bits = (exponent + 119) << 23 | mantissa << 20;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return ks_f32_of_bits((exponent + 119) << 23 | mantissa << 20);
 }
 
 static void f32_row(const uint8_t *src, float *dst, size_t n)

@@ -10,28 +10,14 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "engine/base/bytes.h"
 #include "engine/kernels/elementary/math_table.h"
-
-static int64_t bits_of(double x)
-{
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double from_bits(int64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 /* 2^k for -1022 <= k <= 1023; some bits or other for the k of a NaN. */
 static double power_of_two(int64_t k)
 {
-    return from_bits((int64_t)((uint64_t)(k + 1023) << 52));
+    return ks_f64_of_bits((uint64_t)(k + 1023) << 52);
 }
 
 /* p * 2^k for p near 1 and |k| <= 1100, in two steps of which only the second can round. */
@@ -46,7 +32,7 @@ static double reduce(double x, int64_t *k, double *low)
 {
     double shifted = fma(x, KS_LOG2E, KS_ROUND_F64);
     double n = shifted - KS_ROUND_F64;
-    *k = (int32_t)(uint32_t)bits_of(shifted);
+    *k = (int32_t)(uint32_t)ks_f64_bits(shifted);
     double t = fma(-n, KS_LN2_HIGH, x);
     double r = fma(-n, KS_LN2_LOW, t);
     *low = fma(-n, KS_LN2_LOW, t - r);
@@ -107,9 +93,9 @@ double ks_expm1(double x)
 /* x = 2^*k * m for a positive, finite, normal x; returns m in [sqrt(1/2), sqrt(2)). */
 static double split(double x, int64_t *k)
 {
-    int64_t above = bits_of(x) - bits_of(KS_SQRT_HALF);
+    int64_t above = (int64_t)(ks_f64_bits(x) - ks_f64_bits(KS_SQRT_HALF));
     *k = above >> 52;
-    return from_bits(bits_of(x) - (int64_t)((uint64_t)*k << 52));
+    return ks_f64_of_bits(ks_f64_bits(x) - ((uint64_t)*k << 52));
 }
 
 /* k ln 2 + ln(1 + f) + low, for 1 + f in [sqrt(1/2), sqrt(2)). */
@@ -233,19 +219,15 @@ float ks_expf(float x)
     x = x > KS_EXPF_MOST ? KS_EXPF_MOST : x;
     float shifted = fmaf(x, KS_LOG2EF, KS_ROUND_F32);
     float n = shifted - KS_ROUND_F32;
-    int32_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    int32_t k = (int32_t)((uint32_t)bits << 10) >> 10; /* the fraction, signed */
+    int32_t k = (int32_t)(ks_f32_bits(shifted) << 10) >> 10; /* the fraction, signed */
     float r = fmaf(-n, KS_LN2F_HIGH, x);
     r = fmaf(-n, KS_LN2F_LOW, r);
     float p = c[0];
     for (int i = 1; i < KS_EXPF_TERMS; i++)
         p = fmaf(p, r, c[i]);
-    uint32_t a = (uint32_t)((k >> 1) + 127) << 23, b = (uint32_t)(k - (k >> 1) + 127) << 23;
-    float fa, fb;
-    memcpy(&fa, &a, sizeof fa);
-    memcpy(&fb, &b, sizeof fb);
-    return p * fa * fb;
+    float a = ks_f32_of_bits((uint32_t)((k >> 1) + 127) << 23);
+    float b = ks_f32_of_bits((uint32_t)(k - (k >> 1) + 127) << 23);
+    return p * a * b;
 }
 
 /* In f64, where what 1 - 2 / (e^2x + 1) loses near 0 is little: 2^-41 at the change-over. */

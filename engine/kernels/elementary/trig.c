@@ -5,8 +5,8 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "engine/base/bytes.h"
 #include "engine/kernels/elementary/math.h"
 #include "engine/kernels/elementary/math_table.h"
 
@@ -17,9 +17,7 @@ static double reduce(double x, double *low, int *quadrant)
                  part3 = -0x1.f1976b7ed8fbcp-110;
     double shifted = fma(x, 0x1.45f306dc9c883p-1, KS_ROUND_F64);
     double n = shifted - KS_ROUND_F64;
-    uint64_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    *quadrant = (int)(bits & 3);
+    *quadrant = (int)(ks_f64_bits(shifted) & 3);
     double a = fma(-n, part1, x);
     double p = n * part2, p_low = fma(n, part2, -p);
     double r = a - p;

@@ -40,9 +40,15 @@ static int read_architecture(const struct reader *r, struct ks_error *err)
 static int check_architecture(const struct reader *r, const struct ks_arch **arch,
                               struct ks_error *err)
 {
+    struct ks_str name = {0};
+    if (ks_gguf_get_str(r->gguf, "general.architecture", &name, err) < 0)
+        return -1;
     *arch = ks_arch_find(r->h->architecture);
-    if (*arch)
+    if (*arch && strlen((*arch)->name) == name.len)
         return 0;
+    if (*arch)
+        return ks_fail(err, KS_BAD_INPUT, "%s: general.architecture holds a byte 0 behind \"%s\"",
+                       r->file, (*arch)->name);
     char known[512];
     ks_arch_list(known, sizeof known);
     return ks_fail(err, KS_UNSUPPORTED,

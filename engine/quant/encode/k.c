@@ -238,11 +238,6 @@ static void round_linear(int half, const float *x, struct super_block *b)
 
 /* ------------------------------------------------------------------ packing */
 
-static void set_half(uint8_t out[2], float value)
-{
-    put_half(out, value);
-}
-
 /* Two bits an element: byte l of a half's 32 takes the elements l, l + 32, l + 64, l + 96. */
 static void pack_two_bits(const uint8_t *level, unsigned shift, uint8_t qs[64])
 {
@@ -303,8 +298,8 @@ void ks_encode_q2_k(const float *x, size_t cols, const float *importance, uint8_
         for (int g = 0; g < 16; g++)
             block->scales[g] = (uint8_t)(b.scale[g] | b.offset[g] << 4);
         pack_two_bits(b.level, 0, block->qs);
-        set_half(block->d, b.d);
-        set_half(block->dmin, b.dmin);
+        put_half(block->d, b.d);
+        put_half(block->dmin, b.dmin);
     }
 }
 
@@ -314,8 +309,8 @@ void ks_encode_q4_k(const float *x, size_t cols, const float *importance, uint8_
     struct super_block b;
     for (size_t i = 0; i < cols; i += SUPER, block++) {
         fit_with_offset(&q4_k, x + i, importance ? importance + i : NULL, &b);
-        set_half(block->d, b.d);
-        set_half(block->dmin, b.dmin);
+        put_half(block->d, b.d);
+        put_half(block->dmin, b.dmin);
         pack_six_bits(&b, block->scales);
         pack_nibbles(b.level, block->qs);
     }
@@ -327,8 +322,8 @@ void ks_encode_q5_k(const float *x, size_t cols, const float *importance, uint8_
     struct super_block b;
     for (size_t i = 0; i < cols; i += SUPER, block++) {
         fit_with_offset(&q5_k, x + i, importance ? importance + i : NULL, &b);
-        set_half(block->d, b.d);
-        set_half(block->dmin, b.dmin);
+        put_half(block->d, b.d);
+        put_half(block->dmin, b.dmin);
         pack_six_bits(&b, block->scales);
         pack_high_bits(b.level, 4, block->qh);
         pack_nibbles(b.level, block->qs);
@@ -356,7 +351,7 @@ void ks_encode_q3_k(const float *x, size_t cols, const float *importance, uint8_
         pack_high_bits(b.level, 2, block->hmask);
         pack_two_bits(b.level, 0, block->qs);
         pack_signed_six_bits(&b, block->scales);
-        set_half(block->d, b.d);
+        put_half(block->d, b.d);
     }
 }
 
@@ -382,6 +377,6 @@ void ks_encode_q6_k(const float *x, size_t cols, const float *importance, uint8_
         }
         for (int g = 0; g < LINEAR_GROUPS; g++)
             block->scales[g] = (int8_t)b.scale[g];
-        set_half(block->d, b.d);
+        put_half(block->d, b.d);
     }
 }

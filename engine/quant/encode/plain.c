@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "engine/base/bytes.h"
 #include "engine/quant/blocks.h"
 #include "engine/quant/encode/parts.h"
 
@@ -40,8 +41,7 @@ static void put_codes(const float *x, int n, float scale, uint8_t *qs)
  */
 static int rounded_exponent(float v)
 {
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
+    uint32_t bits = ks_f32_bits(v);
     int next = (int)(bits >> 23) - 126;
     uint32_t units = 0x800000 - (bits & 0x7fffff);
     unsigned size = (unsigned)(next < 0 ? -next : next), half = 1;
@@ -81,9 +81,7 @@ static uint8_t ue4m3(float v)
         unsigned mantissa = (unsigned)(v * 512.0f + 0.5f);
         return (uint8_t)(mantissa < 7 ? mantissa : 7);
     }
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    uint32_t rounded = (bits + 0x80000) >> 20;
+    uint32_t rounded = (ks_f32_bits(v) + 0x80000) >> 20;
     uint32_t code = rounded - ((127 - BIAS) << 3);
     return (uint8_t)(code < LAST_BINADE ? code : GREATEST);
 }
