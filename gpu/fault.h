@@ -22,7 +22,7 @@ struct ks_gpu_testing {
     /* 0: as the device has it */
     uint64_t max_binding_bytes;
     uint64_t max_allocation_bytes;
-    uint64_t scratch_bytes; /* where it is set, weights taken apart aren't kept either */
+    uint64_t scratch_bytes; /* where it is set, nothing is kept of weights but their bytes */
     double flops_per_submit;
     uint32_t worth_decoding; /* positions from which on many rows are decoded before */
 

@@ -155,8 +155,9 @@ struct ks_gpu_weight *ks_gpu_weight_create(struct ks_gpu *gpu, enum ks_gpu_layou
 int ks_gpu_weight_append(struct ks_gpu_weight *w, uint64_t n,
                          const void *const parts[KS_GPU_MAX_PARTS], struct ks_error *err);
 void ks_gpu_weight_destroy(struct ks_gpu_weight *w);
-/* On the device; with what KS_GPU_MATRIX keeps of it from its first product on, where an eighth of
- * the device's memory allows: a byte and up to a half for each element. */
+/* On the device; with what products keep of it from the first on, where an eighth of the device's
+ * memory allows: KS_GPU_MATRIX a byte and up to a half for each element, KS_GPU_MANY, of so many
+ * positions that it decodes the weight before, four. */
 uint64_t ks_gpu_weight_bytes(const struct ks_gpu_weight *w);
 size_t ks_gpu_weight_shards(const struct ks_gpu_weight *w);
 

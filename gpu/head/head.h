@@ -17,9 +17,9 @@
 struct ks_gpu_shard {
     uint64_t first, rows;
     struct ks_vk_buffer parts[KS_GPU_MAX_PARTS];
-    /* What grains.comp makes of it, where it is kept; apart: once that is there. */
-    struct ks_vk_buffer grains, scales;
-    bool apart;
+    /* What grains.comp and decode.comp make of it, where that is kept, and whether it is there. */
+    struct ks_vk_buffer grains, scales, decoded;
+    bool is_apart, is_decoded;
 };
 
 struct ks_gpu_weight {
@@ -29,7 +29,7 @@ struct ks_gpu_weight {
     uint64_t row_bytes[KS_GPU_MAX_PARTS];
     struct ks_gpu_shard *shards;
     size_t n_shards;
-    bool asked_to_keep; /* it taken apart */
+    bool asked_to_keep_apart, asked_to_keep_decoded;
 };
 
 /*

@@ -30,17 +30,30 @@ static int turn(struct ks_gpu_product *p, uint32_t x_width, struct ks_error *err
 
 /* Some rows of a shard. */
 struct piece {
-    const struct ks_gpu_shard *shard;
+    struct ks_gpu_shard *shard;
     uint64_t first, rows;               /* first: in the shard */
-    const struct ks_vk_buffer *decoded; /* one of the scratches; NULL where it stays packed */
+    const struct ks_vk_buffer *decoded; /* kept, or a scratch; NULL where it stays packed */
 };
+
+static uint64_t decoded_bytes(const struct ks_gpu_weight *w, uint64_t rows)
+{
+    return ks_gpu_round_up(rows, KS_GPU_WIDE) * w->cols * sizeof(float);
+}
+
+/* The rows of a shard that are multiplied at once: what stays packed or is kept, as a whole. */
+static uint64_t rows_at_once(const struct ks_gpu_product *p, bool packed,
+                             const struct ks_gpu_shard *shard)
+{
+    uint64_t fit = p->gpu->scratch_bytes / (p->w->cols * sizeof(float)) / KS_GPU_WIDE * KS_GPU_WIDE;
+    if (packed || shard->decoded.buffer)
+        return shard->rows;
+    return fit ? fit : KS_GPU_WIDE;
+}
 
 /* The piece that follows, or the first where *piece has no shard; false past the last. */
 static bool next_piece(const struct ks_gpu_product *p, bool packed, struct piece *piece)
 {
-    uint64_t fit = p->gpu->scratch_bytes / (p->w->cols * sizeof(float)) / KS_GPU_WIDE * KS_GPU_WIDE;
-    uint64_t most = packed ? UINT64_MAX : fit ? fit : KS_GPU_WIDE;
-    const struct ks_gpu_shard *shard = piece->shard ? piece->shard : p->w->shards;
+    struct ks_gpu_shard *shard = piece->shard ? piece->shard : p->w->shards;
     uint64_t first = piece->shard ? piece->first + piece->rows : 0;
     if (first == shard->rows) {
         if (++shard == p->w->shards + p->w->n_shards)
@@ -48,11 +61,13 @@ static bool next_piece(const struct ks_gpu_product *p, bool packed, struct piece
         first = 0;
     }
     bool second = piece->decoded == &p->gpu->scratch[0];
+    const struct ks_vk_buffer *to =
+        shard->decoded.buffer ? &shard->decoded : &p->gpu->scratch[second];
     *piece = (struct piece){
         .shard = shard,
         .first = first,
-        .rows = ks_gpu_least(most, shard->rows - first),
-        .decoded = packed ? NULL : &p->gpu->scratch[second],
+        .rows = ks_gpu_least(rows_at_once(p, packed, shard), shard->rows - first),
+        .decoded = packed ? NULL : to,
     };
     return true;
 }
@@ -61,8 +76,11 @@ struct decode_where {
     uint32_t first, rows;
 };
 
+/* Unless it is kept, and there. */
 static int decode(struct ks_gpu_product *p, const struct piece *piece, struct ks_error *err)
 {
+    if (piece->shard->is_decoded)
+        return 0;
     uint32_t cols = (uint32_t)p->w->cols, pieces = 16 / ks_gpu_units_together(p->w->layout);
     uint32_t width = (uint32_t)ks_gpu_round_up(piece->rows, KS_GPU_WIDE);
     struct decode_where where = {(uint32_t)piece->first, (uint32_t)piece->rows};
@@ -77,6 +95,7 @@ static int decode(struct ks_gpu_product *p, const struct piece *piece, struct ks
     };
     ks_gpu_bind_parts(&d, piece->shard);
     d.buffers[3] = piece->decoded;
+    piece->shard->is_decoded = piece->decoded == &piece->shard->decoded;
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
@@ -158,11 +177,27 @@ static int multiply_packed(struct ks_gpu_product *p, struct ks_error *err)
     return 0;
 }
 
+static void try_to_keep(struct ks_gpu_product *p)
+{
+    struct ks_gpu_weight *w = p->w;
+    uint64_t bytes = decoded_bytes(w, w->rows), largest = decoded_bytes(w, w->shards[0].rows);
+    if (w->asked_to_keep_decoded || !ks_gpu_may_keep(w, bytes, largest))
+        return;
+    w->asked_to_keep_decoded = true;
+    for (size_t s = 0; s < w->n_shards; s++)
+        if (!ks_gpu_keep(w->gpu, decoded_bytes(w, w->shards[s].rows), "decoded weights",
+                         &w->shards[s].decoded))
+            return;
+}
+
 static int reserve_scratches(struct ks_gpu_product *p, struct ks_error *err)
 {
     struct piece piece = {0};
-    next_piece(p, false, &piece); /* none is larger than the first */
-    uint64_t bytes = ks_gpu_round_up(piece.rows, KS_GPU_WIDE) * p->w->cols * sizeof(float);
+    while (next_piece(p, false, &piece) && piece.decoded == &piece.shard->decoded)
+        ;
+    if (piece.decoded == &piece.shard->decoded)
+        return 0;
+    uint64_t bytes = decoded_bytes(p->w, piece.rows); /* no later one is larger */
     for (int i = 0; i < 2; i++) {
         if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, bytes, "decoded weights",
                                  &p->gpu->scratch[i], err) != 0)
@@ -197,6 +232,8 @@ int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err)
 {
     uint32_t x_width = (uint32_t)ks_gpu_round_up(p->m, KS_GPU_TALL);
     bool packed = p->m < p->gpu->worth_decoding;
+    if (!packed)
+        try_to_keep(p);
     if (ks_vk_buffer_reserve(p->gpu, KS_VK_ON_DEVICE, x_width * p->w->cols * sizeof(float),
                              "turned activations", &p->gpu->turned, err) != 0 ||
         (!packed && reserve_scratches(p, err) != 0) || turn(p, x_width, err) != 0)

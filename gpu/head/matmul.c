@@ -67,7 +67,7 @@ int ks_gpu_matmul_again(struct ks_gpu_weight *w, enum ks_gpu_path path, const fl
     struct ks_gpu_product p = {.gpu = w->gpu, .w = w, .y = y, .m = m};
     int failed = record(&p, path, x, times, err);
     if (failed || ks_vk_rehearsing(p.gpu))
-        ks_gpu_forget_apart(w);
+        ks_gpu_forget_kept(w);
     if (failed)
         return -1;
     y->ready = p.gpu->submitted;

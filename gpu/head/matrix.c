@@ -9,8 +9,7 @@ enum {
     SPLIT_COLS = 256,
     GRAINS_ROWS = 16, /* rows and elements of a work-group of grains.comp */
     GRAINS_COLS = 256,
-    DEEP = 32,      /* columns of a step of matrix.comp */
-    KEPT_SHARE = 8, /* of the device's memory, for weights taken apart */
+    DEEP = 32, /* columns of a step of matrix.comp */
 };
 
 /* What they are given to do at least four times as fast as plain arithmetic, in its units. */
@@ -140,48 +139,24 @@ int ks_gpu_take_apart(struct ks_gpu_product *p, const struct ks_gpu_piece *piece
     return ks_vk_dispatch(p->gpu, &p->slot, &d, err);
 }
 
-/* Makes room to keep the whole weight taken apart, if it isn't much for the device; without, every
- * product takes it apart again, some rows at a time. */
 static void try_to_keep(struct ks_gpu_product *p)
 {
-    struct ks_gpu *gpu = p->gpu;
     struct ks_gpu_weight *w = p->w;
     uint64_t width = ks_gpu_round_up(w->rows, KS_GPU_WIDE), largest = w->shards[0].rows;
-    uint64_t bytes = grain_bytes(w, width) + scale_bytes(w, width);
-    if (w->asked_to_keep || gpu->testing.scratch_bytes || largest > most_rows ||
-        grain_bytes(w, ks_gpu_round_up(largest, KS_GPU_WIDE)) > gpu->max_bytes ||
-        gpu->kept_bytes + bytes > gpu->info.memory_bytes / KEPT_SHARE)
+    if (w->asked_to_keep_apart || largest > most_rows ||
+        !ks_gpu_may_keep(w, grain_bytes(w, width) + scale_bytes(w, width),
+                         grain_bytes(w, ks_gpu_round_up(largest, KS_GPU_WIDE))))
         return;
-    w->asked_to_keep = true;
+    w->asked_to_keep_apart = true;
     for (size_t s = 0; s < w->n_shards; s++) {
-        struct ks_error ignored = {0};
         struct ks_gpu_shard *shard = &w->shards[s];
         uint64_t rows = ks_gpu_round_up(shard->rows, KS_GPU_WIDE);
-        if (ks_vk_buffer_create(gpu, KS_VK_ON_DEVICE, grain_bytes(w, rows), "grains of the weight",
-                                &shard->grains, &ignored) == 0 &&
-            ks_vk_buffer_create(gpu, KS_VK_ON_DEVICE, scale_bytes(w, rows), "scales of the weight",
-                                &shard->scales, &ignored) != 0)
-            ks_vk_buffer_destroy(gpu, &shard->grains);
-        if (!shard->grains.buffer)
+        if (!ks_gpu_keep(w->gpu, grain_bytes(w, rows), "grains of the weight", &shard->grains))
             return;
-        gpu->kept_bytes += shard->grains.bytes + shard->scales.bytes;
-    }
-}
-
-void ks_gpu_forget_apart(struct ks_gpu_weight *w)
-{
-    w->gpu->knows_lanes = false;
-    for (size_t s = 0; s < w->n_shards; s++)
-        w->shards[s].apart = false;
-}
-
-void ks_gpu_release_apart(struct ks_gpu_weight *w)
-{
-    for (size_t s = 0; s < w->n_shards; s++) {
-        struct ks_gpu_shard *shard = &w->shards[s];
-        w->gpu->kept_bytes -= shard->grains.bytes + shard->scales.bytes;
-        ks_vk_buffer_destroy(w->gpu, &shard->grains);
-        ks_vk_buffer_destroy(w->gpu, &shard->scales);
+        if (!ks_gpu_keep(w->gpu, scale_bytes(w, rows), "scales of the weight", &shard->scales)) {
+            ks_gpu_release(w->gpu, &shard->grains);
+            return;
+        }
     }
 }
 
@@ -233,12 +208,12 @@ static int multiply_piece(struct ks_gpu_product *p, const struct ks_gpu_piece *p
                           uint32_t height, struct ks_error *err)
 {
     bool kept = piece->grains == &piece->shard->grains;
-    if (!piece->shard->apart) {
+    if (!piece->shard->is_apart) {
         ks_vk_barrier(p->slot); /* the piece before is not read any more */
         if (ks_gpu_take_apart(p, piece, err) != 0)
             return -1;
         ks_vk_barrier(p->slot);
-        piece->shard->apart = kept;
+        piece->shard->is_apart = kept;
     }
     for (size_t s = 0; s * p->y->per_segment < p->m; s++)
         if (multiply(p, piece, height, s, err) != 0)

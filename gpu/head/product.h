@@ -36,9 +36,20 @@ int ks_gpu_few(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_many(struct ks_gpu_product *p, struct ks_error *err);
 int ks_gpu_matrix(struct ks_gpu_product *p, struct ks_error *err);
 bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols);
+
+/*
+ * What a product makes of a weight is kept for the next, where that isn't much for the device; else
+ * it is made anew for each, some rows at a time. gpu/head/keep.c.
+ */
+
+/* Whether the weight may keep so many bytes more, in buffers of which the largest has so many. */
+bool ks_gpu_may_keep(const struct ks_gpu_weight *w, uint64_t bytes, uint64_t largest);
+/* A buffer of what a weight keeps: without memory for it, nothing, and false. */
+bool ks_gpu_keep(struct ks_gpu *gpu, uint64_t bytes, const char *what, struct ks_vk_buffer *out);
+void ks_gpu_release(struct ks_gpu *gpu, struct ks_vk_buffer *kept);
+uint64_t ks_gpu_kept_bytes(const struct ks_gpu_shard *shard);
 /* After a product that failed or was a rehearsal: what it recorded may never run. */
-void ks_gpu_forget_apart(struct ks_gpu_weight *w);
-/* Frees what is kept of a weight taken apart. */
-void ks_gpu_release_apart(struct ks_gpu_weight *w);
+void ks_gpu_forget_kept(struct ks_gpu_weight *w);
+void ks_gpu_release_kept(struct ks_gpu_weight *w);
 
 #endif

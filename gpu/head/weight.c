@@ -125,7 +125,7 @@ void ks_gpu_weight_destroy(struct ks_gpu_weight *w)
     if (!w)
         return;
     vkDeviceWaitIdle(w->gpu->device);
-    ks_gpu_release_apart(w);
+    ks_gpu_release_kept(w);
     for (size_t s = 0; s < w->n_shards; s++)
         for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
             ks_vk_buffer_destroy(w->gpu, &w->shards[s].parts[p]);
@@ -139,7 +139,7 @@ uint64_t ks_gpu_weight_bytes(const struct ks_gpu_weight *w)
     for (size_t s = 0; s < w->n_shards; s++) {
         for (int p = 0; p < KS_GPU_MAX_PARTS; p++)
             bytes += w->shards[s].parts[p].bytes;
-        bytes += w->shards[s].grains.bytes + w->shards[s].scales.bytes;
+        bytes += ks_gpu_kept_bytes(&w->shards[s]);
     }
     return bytes;
 }
