@@ -172,6 +172,9 @@ int ks_model_logits(struct ks_model *m, const int32_t *ids, size_t n, int thread
  * past the end. */
 const char *ks_preset_name(size_t i);
 const char *ks_type_name(size_t i);
+/* Every type that keys and values can be kept in, F32 (nothing is lost) first; NULL past the end.
+ */
+const char *ks_kv_type_name(size_t i);
 /* The preset that a name in any case or a short form ("q4_k" is Q4_K_M) means; NULL if there is
  * none. */
 const char *ks_preset_named(const char *name);
@@ -246,6 +249,8 @@ struct ks_arm_spec {
     bool pure;              /* the preset's base type everywhere, head and embedding too */
     struct ks_model *model; /* another GGUF as the arm, a reference owned by the plan; or NULL */
     struct ks_imatrix *imatrix; /* by which preset and overrides quantize, likewise; or NULL */
+    char *kv_keys, *kv_values;  /* what attention's keys and values are kept in, a ks_kv_type_name;
+                                   NULL: F32, as the reference's are */
     char **tags;
     size_t n_tags;
     char *where;
@@ -362,12 +367,14 @@ struct ks_numbers {
 
 struct ks_arm_facts {
     const char *name;
-    const char *recipe;       /* "Q4_K_M", "Q4_K_M + output.weight=Q8_0", "file other.gguf" */
+    const char *recipe;       /* "Q4_K_M", "Q4_K_M + output.weight=Q8_0", "file other.gguf",
+                                 "reference + kv Q8_0/Q4_0" */
     const char *file;         /* as the scenario wrote it; NULL for an arm made here */
     const char *imatrix_hash; /* 32 hex digits of the importance matrix; NULL without one */
     uint64_t bytes;           /* sum of tensor data */
     double bits_per_weight;
-    const char *hash;         /* 32 hex digits of the content */
+    const char *hash;         /* 32 hex digits of the content, and of what keys and values are kept
+                                 in where that is not F32 */
     const char *const *types; /* each tensor's type name, in the reference's file order; NULL for a
                                  file arm */
 };

@@ -109,6 +109,10 @@ void ks_relu2(struct ks_cpu *cpu, float *x, size_t n, size_t dim);
 /* x(n, dim) = cap * tanh(x * (1 / cap)), tanh as ks_tanhf. */
 void ks_softcap(struct ks_cpu *cpu, float *x, size_t n, size_t dim, float cap);
 
+/* x(n, dim) as each row comes back from `type`, see ks_round_row. dim a whole number of its blocks.
+ */
+void ks_round_rows(struct ks_cpu *cpu, enum ks_type type, float *x, size_t n, size_t dim);
+
 enum ks_rope_pairing {
     KS_ROPE_ADJACENT, /* (2i, 2i+1): llama in GGUF's row order */
     KS_ROPE_HALVES,   /* (i, i + dims/2): the "neox" order */

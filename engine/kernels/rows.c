@@ -2,6 +2,7 @@
  * Operations on token rows, split over the pool in pieces of some thousand elements.
  */
 #include "engine/kernels/path/ops.h"
+#include "engine/quant/round.h"
 
 #define PIECE 8192 /* elements; below two of them nobody else is woken */
 
@@ -13,6 +14,7 @@ struct rows {
     const int32_t *positions;
     size_t n, dim, ldx, heads, half;
     enum ks_rope_pairing pairing;
+    enum ks_type type;
     float eps, factor;
     size_t piece; /* rows in an item */
     void (*run)(const struct rows *r, size_t row);
@@ -224,4 +226,16 @@ void ks_rope(struct ks_cpu *cpu, float *x, size_t ldx, size_t n, size_t heads, s
         .run = rotate_row,
     };
     run_rows(cpu, &r);
+}
+
+static void round_one_row(const struct rows *r, size_t row)
+{
+    ks_round_row(r->type, r->x + row * r->dim, r->dim);
+}
+
+void ks_round_rows(struct ks_cpu *cpu, enum ks_type type, float *x, size_t n, size_t dim)
+{
+    struct rows r = {.x = x, .type = type, .n = n, .dim = dim, .run = round_one_row};
+    if (type != KS_F32)
+        run_rows(cpu, &r);
 }

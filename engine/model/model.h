@@ -194,8 +194,16 @@ struct ks_rope_table {
     float *cosine, *sine; /* (positions, dims / 2), NULL where no layer rotates by it */
 };
 
+/* What a net's activations are rounded to on their way, which no tensor says. KS_F32: nothing. */
+struct ks_rounding {
+    enum ks_type keys, values; /* attention's, each head's row by itself: keys as they are after the
+                                  rope, values as they are projected (and normed); a row's own key
+                                  and value too */
+};
+
 struct ks_net {
     const struct ks_hparams *hparams;
+    struct ks_rounding rounding;       /* nothing, until the owner says otherwise */
     struct ks_matrix token_embd, head; /* head is token_embd where tied, its original bytes */
     const float *output_norm, *output_norm_bias; /* (hidden) */
     const float *head_bias;                      /* (vocab) or NULL */
@@ -227,9 +235,9 @@ int ks_model_pass(struct ks_model *m, const int32_t *ids, size_t n, int threads,
                   void *ctx, struct ks_error *err);
 
 /* Whether two nets compute the same thing in a stage: -1 the embedding, 0..layers-1 a layer, layers
- * the final norm and head. True means bit-identical outputs for identical inputs. Of matrices the
- * pointers are compared, so equal ones must share memory; of vectors the decoded values. False for
- * different hyperparameters. */
+ * the final norm and head. Rounding counts where there is something to round. True means
+ * bit-identical outputs for identical inputs. Of matrices the pointers are compared, so equal ones
+ * must share memory; of vectors the decoded values. False for different hyperparameters. */
 bool ks_net_stage_equal(const struct ks_net *a, const struct ks_net *b, int stage);
 
 /* Whether the head is a product alone, with no bias and no cap behind it, so that others than

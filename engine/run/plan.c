@@ -38,6 +38,8 @@ void ks_arm_spec_finish(struct ks_arm_spec *a)
     free(a->overrides);
     ks_model_unref(a->model);
     ks_imatrix_unref(a->imatrix);
+    free(a->kv_keys);
+    free(a->kv_values);
     free_strings(a->tags, a->n_tags);
     free(a->where);
     *a = (struct ks_arm_spec){0};

@@ -37,6 +37,16 @@ static void rotate(const struct ks_step *s, float *x, size_t heads, size_t n)
             s->body->positions, table->cosine, table->sine);
 }
 
+/* The keys and values of all rows, as a cache of the net's types gives them back. */
+static void keep(const struct ks_step *s)
+{
+    const struct ks_body *b = s->body;
+    const struct ks_layer_traits *t = s->traits;
+    size_t heads = s->n * t->kv_heads;
+    ks_round_rows(b->cpu, s->net->rounding.keys, b->k, heads, t->head_dim);
+    ks_round_rows(b->cpu, s->net->rounding.values, b->v, heads, t->head_dim_v);
+}
+
 static int attend(const struct ks_step *s, struct ks_error *err)
 {
     const struct ks_body *b = s->body;
@@ -107,6 +117,7 @@ int ks_block_attention(const struct ks_step *s, float *in, float *out, struct ks
         return -1;
     norm_heads(s, l->k_norm, b->k, t->kv_heads, s->n);
     rotate(s, b->k, t->kv_heads, s->n);
+    keep(s);
     ks_step_pack(s, in, b->widths.hidden * sizeof *in);
     ks_step_pack(s, b->positions, sizeof *b->positions);
     if (project_queries(s, in, err))

@@ -45,6 +45,12 @@ static bool slot_equal(const struct ks_net *a, const struct ks_net *b,
                             ks_dim_size(role->rows, a->hparams, layer));
 }
 
+static bool rounding_equal(const struct ks_net *a, const struct ks_net *b, uint32_t layer)
+{
+    return a->hparams->layer[layer].mixer != KS_MIXER_ATTENTION ||
+           (a->rounding.keys == b->rounding.keys && a->rounding.values == b->rounding.values);
+}
+
 /* The roles tell what a stage consists of, so one added later is compared too. What a rope table
  * was made from shows in the table. */
 static bool role_of_stage(enum ks_role role, int stage, int layers)
@@ -68,5 +74,6 @@ bool ks_net_stage_equal(const struct ks_net *a, const struct ks_net *b, int stag
             !slot_equal(a, b, ks_role_info((enum ks_role)i), layer))
             return false;
     }
-    return stage < 0 || stage >= layers || tables_equal(a, b, layer);
+    return stage < 0 || stage >= layers ||
+           (tables_equal(a, b, layer) && rounding_equal(a, b, layer));
 }

@@ -4,8 +4,15 @@
 #include <stdlib.h>
 
 #include "engine/quant/mix/mix.h"
+#include "engine/run/arms/kv.h"
 
-static char *describe(const struct ks_arm_spec *spec, struct ks_error *err)
+static bool names_kv(const struct ks_arm_spec *spec)
+{
+    return spec->kv_keys || spec->kv_values;
+}
+
+static char *describe(const struct ks_arm *arm, const struct ks_arm_spec *spec,
+                      struct ks_error *err)
 {
     struct ks_buf b = {0};
     const char *base = !spec || (!spec->preset && !spec->model) ? "reference" : spec->preset;
@@ -18,6 +25,8 @@ static char *describe(const struct ks_arm_spec *spec, struct ks_error *err)
     for (size_t i = 0; spec && !failed && i < spec->n_overrides; i++)
         failed =
             ks_buf_printf(&b, err, " + %s=%s", spec->overrides[i].regex, spec->overrides[i].type);
+    if (spec && names_kv(spec) && !failed)
+        failed = ks_buf_printf(&b, err, " + kv ") || ks_kv_describe(&arm->rounding, &b, err);
     if (failed) {
         ks_buf_finish(&b);
         return NULL;
@@ -198,7 +207,9 @@ static int resolve(struct ks_arm *arm, const struct ks_arm_spec *spec, struct ks
         return ks_fail_memory(err, n * sizeof *arm->tensors, "an arm's list of tensors");
     for (size_t i = 0; i < n; i++)
         arm->tensors[i] = *ks_model_tensor(arm->model, i);
-    arm->recipe = describe(spec, err);
+    if (spec && names_kv(spec) && ks_kv_resolve(spec, arm->model, &arm->rounding, err))
+        return -1;
+    arm->recipe = describe(arm, spec, err);
     if (!arm->recipe)
         return -1;
     if (spec && spec->model && (spec->preset || spec->n_overrides))
@@ -254,6 +265,8 @@ static int hash_arm(struct ks_arm *arm, const struct ks_store *store, size_t n,
     for (size_t i = 0; i < n; i++)
         hashes[i] = ks_store_hash(store, &arm->tensors[i]);
     arm->hash = ks_model_hash_with(arm->model, arm->tensors, hashes);
+    if (ks_kv_rounds(&arm->rounding))
+        arm->hash = ks_hash_join(arm->hash, ks_kv_hash(&arm->rounding));
     free(hashes);
     return 0;
 }
@@ -271,7 +284,10 @@ int ks_arm_build(struct ks_arm *arm, struct ks_store *store, struct ks_pool *poo
     }
     if (hash_arm(arm, store, n, err))
         return -1;
-    return ks_net_bind(&arm->net, arm->model, arm->tensors, positions, err);
+    if (ks_net_bind(&arm->net, arm->model, arm->tensors, positions, err))
+        return -1;
+    arm->net.rounding = arm->rounding;
+    return 0;
 }
 
 void ks_arm_finish(struct ks_arm *arm)

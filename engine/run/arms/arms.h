@@ -19,10 +19,12 @@ struct ks_arm {
     enum ks_type *types;            /* (n_tensors) resolved; NULL for the reference and file arms */
     struct ks_importance *importance; /* (n_tensors) weights NULL where there are none; NULL without
                                          an importance matrix */
+    struct ks_rounding rounding;      /* of the net, beside what its tensors say */
     char *recipe;
     uint64_t bytes, elements; /* sum of tensor data, number of weights */
-    struct ks_hash hash;      /* of names, types, shapes and data; after build */
-    struct ks_net net;        /* after build */
+    struct ks_hash hash; /* of names, types, shapes and data, and of the rounding where there is
+                            any; after build */
+    struct ks_net net;   /* after build */
 };
 
 /* The arm `spec` of a reference; spec NULL is the reference itself. Checks the recipe against the

@@ -9,6 +9,7 @@
 #include "engine/gguf/write.h"
 #include "engine/quant/mix/mix.h"
 #include "engine/run/arms/arms.h"
+#include "engine/run/arms/kv.h"
 
 enum {
     QUANTIZATION_VERSION = 2, /* of the block formats, as the ecosystem counts them */
@@ -147,6 +148,9 @@ int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const 
         return ks_fail(err, KS_BAD_INPUT, "%s: is the model itself; name another file", path);
     if (ks_arm_resolve(&m.arm, recipe, model, hooks->warn, hooks->ctx, err))
         return -1;
+    if (ks_kv_rounds(&m.arm.rounding) && hooks->warn)
+        hooks->warn(hooks->ctx, "what keys and values are kept in is not in the file: whoever runs "
+                                "it says so anew");
     m.how.encoders = ks_encoders_create(err);
     m.how.pool =
         m.how.encoders ? ks_pool_create(threads ? threads : ks_threads_allowed(), err) : NULL;
