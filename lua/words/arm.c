@@ -9,10 +9,13 @@
 
 static const struct ks_key arm_keys[] = {
     {"preset", false},  {"override", false},   {"model", false},      {"tags", false},
-    {"imatrix", false}, {"kv", true},          {"activations", true}, {"backend", true},
+    {"imatrix", false}, {"kv", false},         {"activations", true}, {"backend", true},
     {"logits", true},   {"noise_floor", true}, {"spare", true},       {NULL, false},
 };
 
+static const struct ks_key kv_keys[] = {{"k", false}, {"v", false}, {NULL, false}};
+
+#define KV_EXAMPLE  "kv = { k = \"Q8_0\", v = \"Q8_0\" }"
 #define ARM_EXAMPLE "arm \"q4\" { preset = \"Q4_K_M\" }"
 
 static void add_override(const struct ks_form *form, struct ks_arm_spec *arm, const char *regex,
@@ -105,6 +108,33 @@ static void read_tags(const struct ks_form *form, struct ks_arm_spec *arm)
     lua_pop(L, 2);
 }
 
+static char *read_kv_type(const struct ks_form *kv, const char *key)
+{
+    const char *name = ks_form_string(kv, key);
+    if (!name)
+        return NULL;
+    const char *what = lua_pushfstring(kv->L, "%s: %s", kv->what, key);
+    char *type = ks_word_copy(kv->L, ks_word_kv_type(kv->L, name, what));
+    lua_pop(kv->L, 1);
+    return type;
+}
+
+/* { k = "type", v = "type" }, either of which may be left out. */
+static void read_kv(const struct ks_form *form, struct ks_arm_spec *arm)
+{
+    lua_State *L = form->L;
+    if (ks_form_get(form, "kv") != LUA_TNIL) {
+        struct ks_form kv = {L, lua_gettop(L), lua_pushfstring(L, "%s: kv", form->what)};
+        ks_form_open(&kv, kv_keys, KV_EXAMPLE);
+        arm->kv_keys = read_kv_type(&kv, "k");
+        arm->kv_values = read_kv_type(&kv, "v");
+        if (!arm->kv_keys && !arm->kv_values)
+            ks_word_fail(L, KS_BAD_INPUT, "%s names neither k nor v; write " KV_EXAMPLE, kv.what);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 static void read_model(const struct ks_form *form, struct ks_arm_spec *arm)
 {
     lua_State *L = form->L;
@@ -175,6 +205,7 @@ int ks_word_arm_body(lua_State *L)
     read_tags(&form, arm);
     read_model(&form, arm);
     read_imatrix(&form, arm);
+    read_kv(&form, arm);
     lua_settop(L, 4);
     lua_newtable(L);
     lua_pushvalue(L, 4);

@@ -83,6 +83,14 @@ const char *ks_word_type(lua_State *L, const char *name, const char *what)
     return found;
 }
 
+const char *ks_word_kv_type(lua_State *L, const char *name, const char *what)
+{
+    const char *found = find_name(ks_kv_type_name, name);
+    if (!found)
+        refuse_name(L, ks_kv_type_name, name, what, "type of keys and values");
+    return found;
+}
+
 const char *ks_word_preset(lua_State *L, const char *name, const char *what)
 {
     const char *found = ks_preset_named(name);

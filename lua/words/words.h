@@ -40,6 +40,7 @@ char *ks_word_where(lua_State *L);
 /* The name as the engine writes it (in any case, and a preset's short form, are understood); raises
  * unless it is one that arms accept. what opens the message. */
 const char *ks_word_type(lua_State *L, const char *name, const char *what);
+const char *ks_word_kv_type(lua_State *L, const char *name, const char *what);
 const char *ks_word_preset(lua_State *L, const char *name, const char *what);
 /* Raises in a hook. */
 void ks_word_only_loading(lua_State *L, const char *word);

@@ -103,6 +103,15 @@ static void an_arms_values_are_checked_where_it_is_made(void **state)
         {"arm 'x' { preset = 'Q8_0', imatrix = 5 }", 1, "imatrix must be a string, found 5", 0},
         {"arm 'x' { preset = 'Q8_0', imatrix = 'a.txt' }", 1, "a.txt: not an importance matrix", 0},
         {"arm 'x' { preset = 'Q8_0', imatrix = 'none.dat' }", 1, "none.dat|No such", KS_SYSTEM},
+        {"arm 'x' { kv = 'Q8_0' }", 1, "kv needs a table, found \"Q8_0\"; write kv = { k =", 0},
+        {"arm 'x' { kv = {} }", 1, "kv names neither k nor v; write kv = { k =", 0},
+        {"arm 'x' { kv = { key = 'Q8_0' } }", 1, "kv: unknown key `key`", 0},
+        {"arm 'x' { kv = { K = 'Q8_0' } }", 1, "unknown key `K`, did you mean `k`?", 0},
+        {"arm 'x' { kv = { k = 8 } }", 1, "kv: k must be a string, found 8", 0},
+        {"arm 'x' { kv = { v = 'Q9_0' } }", 1, "kv: v: unknown type of keys and values \"Q9_0\"",
+         0},
+        {"arm 'x' { kv = { v = 'Q9_0' } }", 1, "did you mean `Q8_0`?", 0},
+        {"arm 'x' { kv = { k = 'Q4_K' } }", 1, "unknown type of keys and values \"Q4_K\"", 0},
         {"arm ''", 1, "arm: the name is empty", 0},
         {"arm(5)", 1, "arm: the name must be a string, found 5", 0},
         {"arm 'a\\nb'", 1, "can't be printed", 0},
@@ -115,7 +124,6 @@ static void an_arms_values_are_checked_where_it_is_made(void **state)
 static void what_a_later_version_has_is_told_so(void **state)
 {
     static const struct refusal rows[] = {
-        {"arm 'x' { kv = { k = 'Q8_0' } }", 1, "`kv` is for a later version", KS_UNSUPPORTED},
         {"arm 'x' { activations = 'q8' }", 1, "`activations` is for a later", KS_UNSUPPORTED},
         {"arm 'x' { backend = 'cpu' }", 1, "`backend` is for a later", KS_UNSUPPORTED},
         {"arm 'x' { logits = 'f' }", 1, "`logits` is for a later", KS_UNSUPPORTED},

@@ -257,12 +257,12 @@ static void random_numbers_start_from_the_seed(void **state)
 static void errors_that_are_caught_are_forgotten(void **state)
 {
     ks_plan_destroy(load_good(
-        *state, "local ok, why = pcall(arm 'x', { kv = {} })\n"
+        *state, "local ok, why = pcall(arm 'x', { backend = {} })\n"
                 "assert(not ok and why:find('later version'))\n"
                 "ok, why = pcall(error)\nassert(not ok and why == nil)\n"
                 "ok, why = pcall(error, { 5 })\nassert(not ok and why[1] == 5)\n"
                 "assert(select('#', pcall(function() return 1, nil end)) == 3)\n" SCENARIO_OF("")));
-    refuse(*state, "pcall(arm 'x', { kv = {} })\nerror('mine')", 2, "mine", KS_BAD_INPUT);
+    refuse(*state, "pcall(arm 'x', { backend = {} })\nerror('mine')", 2, "mine", KS_BAD_INPUT);
 }
 
 int main(void)

@@ -272,6 +272,25 @@ static void an_importance_matrix_is_read_once_for_all_arms(void **state)
     unlink(path);
 }
 
+static void keys_and_values_have_types_of_their_own(void **state)
+{
+    struct ks_plan *p =
+        load_good(*state, "return scenario {\n"
+                          "  reference = model 'tiny.gguf', corpus = text 'a.txt', arms = {\n"
+                          "    arm 'both' { kv = { v = 'Q4_0', k = 'q8_0' } },\n"
+                          "    arm 'keys' { preset = 'F16', kv = { k = 'BF16' } },\n"
+                          "    arm 'file' { model = 'tiny.gguf', kv = { v = 'F32' } },\n"
+                          "  }\n"
+                          "}\n");
+    assert_string_equal(p->arms[0].kv_keys, "Q8_0");
+    assert_string_equal(p->arms[0].kv_values, "Q4_0");
+    assert_string_equal(p->arms[1].kv_keys, "BF16");
+    assert_null(p->arms[1].kv_values);
+    assert_null(p->arms[2].kv_keys);
+    assert_string_equal(p->arms[2].kv_values, "F32");
+    ks_plan_destroy(p);
+}
+
 static void a_byte_order_mark_is_passed_over(void **state)
 {
     ks_plan_destroy(load_good(*state, "\xef\xbb\xbf" SCENARIO_OF("")));
@@ -292,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_renderer_that_fails_says_where),
         cmocka_unit_test(the_shipped_quickstart_loads),
         cmocka_unit_test(an_importance_matrix_is_read_once_for_all_arms),
+        cmocka_unit_test(keys_and_values_have_types_of_their_own),
         cmocka_unit_test(a_byte_order_mark_is_passed_over),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_destroy);
