@@ -204,7 +204,10 @@ int cli_run(const struct cli_command *self, int argc, char **argv)
     cli_catch_interrupts();
     struct wishes w = {0};
     const struct cli_option options[] = {
-        {"arm", 0, "PRESET|FILE", "an arm: a preset such as Q4_K_M, or another model (repeats)",
+        {"arm", 0, "PRESET|FILE|kv=TYPE",
+         "an arm: a preset such as Q4_K_M, another model, or the reference with keys and values "
+         "kept as a type, kv=Q8_0 or (keys/values) kv=Q8_0/Q4_0; Q4_K_M+kv=Q8_0 for both "
+         "(repeats)",
          CLI_LIST, &w.plan.arms},
         {"corpus", 0, "FILE", "a text to run over: .txt or .jsonl (repeats)", CLI_LIST,
          &w.plan.corpora},

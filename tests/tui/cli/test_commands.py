@@ -142,6 +142,27 @@ def case_any_model_has_a_ladder():
         assert 0 < found["arms"][0]["kld_mean"] < found["arms"][1]["kld_mean"]
 
 
+def case_keys_and_values_are_named_like_an_arm():
+    code = os.path.join(SCENARIOS, "corpora/code.jsonl")
+    words = run_json("run", MODEL, "--arm", "kv=q8_0", "--arm", "kv=F32/Q4_0", "--arm",
+                     "Q4_K+kv=F16", "--arm", MODEL + "+kv=F32", "--corpus", code,
+                     "--max-documents", 1)
+    lua = os.path.join(FOLDER.name, "kv.lua")
+    open(lua, "w").write(f"""return scenario {{ reference = model "{MODEL}",
+        corpus = text("{code}", {{ max_documents = 1 }}), arms = {{
+          arm "kv=q8_0" {{ kv = {{ k = "Q8_0", v = "Q8_0" }} }},
+          arm "kv=f32/q4_0" {{ kv = {{ v = "Q4_0" }} }},
+          arm "q4_k_m+kv=f16" {{ preset = "Q4_K_M", kv = {{ k = "F16", v = "F16" }} }},
+          arm "scope-6m.f16+kv=f32" {{ model = "{MODEL}", kv = {{ k = "F32" }} }} }} }}""")
+    script = run_json(lua)
+    assert words["arms"] == script["arms"]
+    recipes = [arm["recipe"] for arm in words["arms"]]
+    assert recipes == ["reference + kv Q8_0", "reference + kv F32/Q4_0", "Q4_K_M + kv F16",
+                       f"file {MODEL} + kv F32"], recipes
+    assert words["arms"][0]["bits_per_weight"] == words["arms"][3]["bits_per_weight"]
+    assert words["arms"][0]["kld_mean"] > 0 and words["arms"][3]["kld_max"] == 0
+
+
 def case_a_hook_reads_numbers_and_steers():
     lua = os.path.join(FOLDER.name, "hook.lua")
     open(lua, "w").write(f"""

@@ -111,6 +111,16 @@ def case_importance_reaches_the_file_and_a_scenario_says_the_same():
     assert "weights.dat" in run("inspect", path("direct.gguf")).stdout
 
 
+def case_what_keys_and_values_are_kept_in_is_not_in_the_file():
+    with open(path("kv.lua"), "w") as f:
+        f.write(f"""return scenario {{ reference = "{MODEL}", corpus = text "{CORPUS}", arms = {{
+            arm "kv" {{ preset = "Q8_0", kv = {{ k = "Q4_0", v = "Q4_0" }} }} }} }}""")
+    made = run("quantize", path("kv.lua"), "kv", "-o", path("kv.gguf"))
+    assert made.returncode == 0 and "keys and values" in made.stderr, made.stderr
+    quantize(MODEL, "Q8_0", out="weights.gguf")
+    assert open(path("kv.gguf"), "rb").read() == open(path("weights.gguf"), "rb").read()
+
+
 def case_an_importance_matrix_made_here_serves_here():
     """Text that weighs columns brings the arm nearer to the reference on that text."""
     made = run("imatrix", MODEL, "--corpus", CORPUS, "--max-documents", "8", "-o",
