@@ -5,6 +5,7 @@
 
 #include "engine/model/model.h"
 #include "engine/quant/round.h"
+#include "tests/engine/model/edit.h"
 #include "tests/engine/run/plans.h"
 
 static void add_kv_arm(struct ks_plan *plan, const char *name, const char *keys, const char *values)
@@ -25,6 +26,8 @@ static struct ks_plan *plan_of(const char *model, int threads)
     char file[64];
     struct ks_plan *plan = make_plan(threads, 64);
     snprintf(file, sizeof file, "model/%s.gguf", model);
+    plan->corpora[0].max_tokens = 300;
+    plan->corpora[1].max_tokens = 100;
     ks_model_unref(plan->reference);
     plan->reference = ks_model_open(test_data(file), model, NULL, &err);
     if (!plan->reference)
@@ -43,6 +46,16 @@ static struct ks_plan *plan_of_many(int threads)
     add_arm(plan, "weights too", "attn_", "Q8_0");
     set(&plan->arms[plan->n_arms - 1].kv_keys, "Q8_0");
     set(&plan->arms[plan->n_arms - 1].kv_values, "Q4_0");
+    return plan;
+}
+
+/* Fewer of them, of all kinds. */
+static struct ks_plan *plan_of_some(int threads)
+{
+    struct ks_plan *plan = plan_of("qwen3", threads);
+    add_kv_arm(plan, "halves", "F16", "BF16");
+    add_kv_arm(plan, "eights", "Q8_0", "Q5_0");
+    add_kv_arm(plan, "fours", "Q4_0", "Q4_1");
     return plan;
 }
 
@@ -89,16 +102,16 @@ static void threads_and_the_isa_never_move_a_bit(void **state)
     struct ks_machine machine;
     struct ks_error err;
     assert_int_equal(ks_machine_probe(&machine, &err), 0);
-    const struct ks_snapshot *first = run_to_end(plan_of_many(1));
+    const struct ks_snapshot *first = run_to_end(plan_of_some(1));
     const int threads[] = {2, 7};
     for (int i = 0; i < 2; i++) {
-        const struct ks_snapshot *s = run_to_end(plan_of_many(threads[i]));
+        const struct ks_snapshot *s = run_to_end(plan_of_some(threads[i]));
         assert_same_results(first, s);
         ks_snapshot_release(s);
     }
     for (int i = 0; i < 8 && machine.isas[i]; i++) {
         setenv("KLDSCOPE_ISA", machine.isas[i], 1);
-        const struct ks_snapshot *s = run_to_end(plan_of_many(2));
+        const struct ks_snapshot *s = run_to_end(plan_of_some(2));
         unsetenv("KLDSCOPE_ISA");
         assert_string_equal(s->facts->isa, machine.isas[i]);
         assert_same_results(first, s);
@@ -110,12 +123,12 @@ static void threads_and_the_isa_never_move_a_bit(void **state)
 static void company_never_moves_a_bit(void **state)
 {
     (void)state;
-    const struct ks_snapshot *together = run_to_end(plan_of_many(2));
+    const struct ks_snapshot *together = run_to_end(plan_of_some(2));
     struct ks_plan *plan = plan_of("qwen3", 2);
-    add_kv_arm(plan, "Q5_0", "Q5_0", "Q5_0");
+    add_kv_arm(plan, "eights", "Q8_0", "Q5_0");
     const struct ks_snapshot *alone = run_to_end(plan);
-    assert_same_numbers(&arm_named(together, "Q5_0")->numbers, &alone->arms[0].numbers);
-    assert_string_equal(facts_of(together, "Q5_0")->hash, alone->facts->arms[0].hash);
+    assert_same_numbers(&arm_named(together, "eights")->numbers, &alone->arms[0].numbers);
+    assert_string_equal(facts_of(together, "eights")->hash, alone->facts->arms[0].hash);
     ks_snapshot_release(together);
     ks_snapshot_release(alone);
 }
@@ -201,6 +214,33 @@ static void a_type_that_keeps_no_keys_is_refused(void **state)
     assert_refused(plan, (const char *const[]){"values", "\"Q4_K\"", "F16 BF16 Q8_0", NULL});
 }
 
+/* qwen3.5 cut down to its first layer, a delta net. */
+static void a_model_without_attention_keeps_none(void **state)
+{
+    (void)state;
+    struct edit edits[80] = {{.kind = EDIT_SET_U32, .name = "qwen35.block_count", .u = 1}};
+    size_t n = 1;
+    struct ks_error err;
+    struct ks_plan *plan = plan_of("qwen35", 1);
+    struct ks_model *whole = plan->reference;
+    for (size_t i = 0; i < ks_model_n_tensors(whole); i++) {
+        const char *name = ks_model_tensor_name(whole, i);
+        if (strncmp(name, "blk.", 4) != 0 || name[4] == '0')
+            continue;
+        assert_true(n < sizeof edits / sizeof *edits - 1);
+        edits[n++] = (struct edit){.kind = EDIT_DROP_TENSOR, .name = name};
+    }
+    plan->reference =
+        ks_model_open(edited(test_data("model/qwen35.gguf"), edits), "cut.gguf", NULL, &err);
+    ks_model_unref(whole);
+    if (!plan->reference)
+        fail_msg("%s", err.text);
+    add_kv_arm(plan, "mine", "F16", NULL);
+    assert_refused(plan, (const char *const[]){"arm \"mine\"", "cut.gguf (qwen35)",
+                                               "no layer with attention", NULL});
+    edit_finish();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +250,7 @@ int main(void)
         cmocka_unit_test(arms_share_all_before_the_first_attention),
         cmocka_unit_test(recipes_and_hashes_tell_arms_apart),
         cmocka_unit_test(a_head_that_is_no_whole_number_of_blocks_is_refused),
+        cmocka_unit_test(a_model_without_attention_keeps_none),
         cmocka_unit_test(a_type_that_keeps_no_keys_is_refused),
     };
     write_corpus();
