@@ -38,6 +38,7 @@ struct ks_cache {
     uint64_t bytes, unseen; /* in the folder when it was looked at, and kept here since */
     int64_t opened_ns;      /* wall clock, as files' times are */
     bool full;              /* keeps nothing any more */
+    bool told_damage, told_unreadable;
     void (*note)(void *ctx, const char *text);
     void *ctx;
 };
@@ -134,15 +135,10 @@ static bool is_whole(const struct header *h, struct ks_hash key, uint64_t bytes)
            ks_hash_equal(h->hash, ks_hash_bytes(h + 1, (size_t)bytes));
 }
 
-/* -1: it is no entry of that size, or can't be mapped. */
-static int map_file(const struct ks_cache *c, int file, const char *name, uint64_t bytes,
+static int map_file(const struct ks_cache *c, int file, const char *name, size_t size,
                     struct ks_cached *out)
 {
-    struct stat st;
-    uint64_t size = sizeof(struct header) + bytes;
-    if (fstat(file, &st) || (uint64_t)st.st_size != size)
-        return -1;
-    void *map = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
     if (map == MAP_FAILED)
         return -1;
     char path[1024];
@@ -154,28 +150,66 @@ static int map_file(const struct ks_cache *c, int file, const char *name, uint64
     return 0;
 }
 
+/* 0, 1 where the file is no whole entry of the key, -1 with errno where that can't be told. */
+static int take(const struct ks_cache *c, int file, const char *name, struct ks_hash key,
+                uint64_t bytes, struct ks_cached *out)
+{
+    struct stat st;
+    uint64_t size = sizeof(struct header) + bytes;
+    if (fstat(file, &st))
+        return -1;
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != size)
+        return 1;
+    if (map_file(c, file, name, (size_t)size, out))
+        return -1;
+    if (is_whole(out->map, key, bytes)) {
+        (void)futimens(file, NULL); /* it was used now; a disk that can't be written keeps all */
+        return 0;
+    }
+    ks_cached_release(out);
+    return 1;
+}
+
+/* The first is told: a disk that damages one damages many. */
+static void remove_damaged(struct ks_cache *c, const char *name)
+{
+    bool gone = unlinkat(c->fd, name, 0) == 0 || errno == ENOENT;
+    if (!c->told_damage && gone)
+        tell(c, "%s/%s is damaged: it's removed and made anew, as any others are", c->folder, name);
+    else if (!c->told_damage)
+        tell(c, "%s/%s is damaged and can't be removed: %s", c->folder, name, strerror(errno));
+    c->told_damage = true;
+}
+
+static void tell_unreadable(struct ks_cache *c, const char *name)
+{
+    if (!c->told_unreadable)
+        tell(c, "%s/%s can't be read: %s", c->folder, name, strerror(errno));
+    c->told_unreadable = true;
+}
+
 bool ks_cache_find(struct ks_cache *c, struct ks_hash key, uint64_t bytes, struct ks_cached *out)
 {
     char name[KS_ENTRY_NAME_SIZE];
-    struct ks_cached found = {0};
+    struct ks_cached found;
     if (!c)
         return false;
     ks_entry_name(key, name);
-    int file = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0)
+    int file = openat(c->fd, name, KS_ENTRY_READ);
+    if (file < 0) {
+        if (errno != ENOENT && errno != ELOOP) /* a link is nobody's entry */
+            tell_unreadable(c, name);
         return false;
-    bool whole = map_file(c, file, name, bytes, &found) == 0 && is_whole(found.map, key, bytes);
-    if (whole)
-        (void)futimens(file, NULL); /* it was used now; a disk that can't be written keeps all */
-    close(file);
-    if (whole) {
-        *out = found;
-        return true;
     }
-    ks_cached_release(&found);
-    tell(c, "%s/%s is damaged: it's removed and made anew", c->folder, name);
-    unlinkat(c->fd, name, 0);
-    return false;
+    int result = take(c, file, name, key, bytes, &found);
+    if (result < 0)
+        tell_unreadable(c, name);
+    close(file);
+    if (result > 0)
+        remove_damaged(c, name);
+    if (result == 0)
+        *out = found;
+    return result == 0;
 }
 
 void ks_cached_release(struct ks_cached *cached)
@@ -243,17 +277,38 @@ static int write_all(int file, const void *bytes, uint64_t n)
     return 0;
 }
 
-/* A new file with a name that nobody else writes under. */
+/* 1 where the file is ours now, 0 where a sweep took it away before it was locked, -1 with errno.
+ */
+static int lock_own(int file)
+{
+    struct stat st;
+    while (flock(file, LOCK_EX))
+        if (errno != EINTR)
+            return -1;
+    return fstat(file, &st) ? -1 : st.st_nlink > 0;
+}
+
+/* A new file, locked, with a name that nobody else writes under. -1 with errno. */
 static int create_beside(const struct ks_cache *c, char name[KS_ENTRY_NAME_SIZE])
 {
-    int file = -1;
-    for (unsigned i = 0; i < 1000 && file < 0; i++) {
+    for (unsigned i = 0; i < 1000; i++) {
         snprintf(name, KS_ENTRY_NAME_SIZE, KS_ENTRY_BEING_WRITTEN "%ld-%u", (long)getpid(), i);
-        file = openat(c->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (file < 0 && errno != EEXIST)
-            break;
+        int file = openat(c->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file < 0 && errno == EEXIST)
+            continue;
+        int own = file < 0 ? -1 : lock_own(file);
+        if (own > 0 || file < 0)
+            return file;
+        int why = errno;
+        close(file);
+        if (own < 0) {
+            unlinkat(c->fd, name, 0);
+            errno = why;
+            return -1;
+        }
     }
-    return file;
+    errno = EEXIST;
+    return -1;
 }
 
 /* The lock is held until the file has its name, so that no other process sweeps it away. */
@@ -264,8 +319,8 @@ static int write_entry(struct ks_cache *c, const char *name, const struct header
     int file = create_beside(c, beside);
     if (file < 0)
         return -1;
-    int failed = flock(file, LOCK_EX | LOCK_NB) || write_all(file, h, sizeof *h) ||
-                 write_all(file, data, h->bytes) || renameat(c->fd, beside, c->fd, name);
+    int failed = write_all(file, h, sizeof *h) || write_all(file, data, h->bytes) ||
+                 renameat(c->fd, beside, c->fd, name);
     int why = errno;
     if (failed)
         unlinkat(c->fd, beside, 0);

@@ -4,9 +4,9 @@
  *
  * An entry is a file. It's written beside under another name and renamed when it is whole, so a
  * process that is killed leaves no half entry; it's held against its checksum each time it is
- * mapped, so a damaged one is noticed, told, removed and can be made anew. Processes share the
- * folder without waiting for each other: an entry that is removed or replaced lives on for those
- * who have it mapped.
+ * mapped, so a damaged one is noticed, removed and can be made anew (the first is told). Processes
+ * share the folder without waiting for each other: an entry that is removed or replaced lives on
+ * for those who have it mapped.
  *
  * The folder is kept below a limit, and so that some space stays free on its disk: what was used
  * longest ago goes first. What was used since this cache was opened never goes; a run that needs

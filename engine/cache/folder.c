@@ -42,9 +42,11 @@ static int for_names(int fd, int (*each)(void *ctx, int fd, const char *name), v
     }
     int result = 0;
     const struct dirent *d;
-    while (result == 0 && (d = readdir(dir)))
+    while (result == 0 && (errno = 0, d = readdir(dir)))
         result = each(ctx, fd, d->d_name);
     int saved = errno;
+    if (result == 0 && saved)
+        result = -1;
     closedir(dir);
     errno = saved;
     return result;
@@ -78,6 +80,15 @@ struct list {
     size_t n, cap;
 };
 
+static int64_t ns_of(struct timespec t)
+{
+    int64_t ns;
+    if (__builtin_mul_overflow((int64_t)t.tv_sec, INT64_C(1000000000), &ns) ||
+        __builtin_add_overflow(ns, (int64_t)t.tv_nsec, &ns))
+        return t.tv_sec < 0 ? 0 : INT64_MAX - 1;
+    return ns;
+}
+
 static int add_item(void *ctx, int fd, const char *name)
 {
     struct list *list = ctx;
@@ -95,7 +106,7 @@ static int add_item(void *ctx, int fd, const char *name)
     struct item *item = &items[list->n++];
     memcpy(item->name, name, strlen(name) + 1);
     item->bytes = (uint64_t)st.st_size;
-    item->used_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    item->used_ns = ns_of(st.st_mtim);
     return 0;
 }
 
@@ -113,6 +124,28 @@ static struct ks_folder_sum sum_of(const struct list *list)
     return sum;
 }
 
+/* From a list in order of use; errno is that of the last that can't be removed, or 0. */
+static struct ks_folder_sum remove_oldest(int fd, const struct list *list, uint64_t most,
+                                          int64_t since_ns)
+{
+    struct ks_folder_sum sum = sum_of(list);
+    int why = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct item *item = &list->items[i];
+        bool goes = sum.bytes > most && item->used_ns < since_ns;
+        if (goes && unlinkat(fd, item->name, 0) && errno != ENOENT) {
+            why = errno;
+            goes = false;
+        }
+        if (!goes && sum.oldest_ns == 0)
+            sum.oldest_ns = item->used_ns;
+        sum.bytes -= goes ? item->bytes : 0;
+        sum.entries -= goes;
+    }
+    errno = why;
+    return sum;
+}
+
 int ks_folder_shrink(int fd, uint64_t most, int64_t since_ns, struct ks_folder_sum *left)
 {
     struct list list = {0};
@@ -120,18 +153,14 @@ int ks_folder_shrink(int fd, uint64_t most, int64_t since_ns, struct ks_folder_s
         free(list.items);
         return -1;
     }
-    struct ks_folder_sum sum = sum_of(&list);
-    size_t gone = 0;
     if (list.n > 0)
         qsort(list.items, list.n, sizeof *list.items, by_use);
-    for (; gone < list.n && sum.bytes > most && list.items[gone].used_ns < since_ns; gone++) {
-        if (unlinkat(fd, list.items[gone].name, 0) && errno != ENOENT)
-            break;
-        sum.bytes -= list.items[gone].bytes;
-        sum.entries--;
-    }
-    sum.oldest_ns = gone < list.n ? list.items[gone].used_ns : 0;
+    struct ks_folder_sum sum = remove_oldest(fd, &list, most, since_ns);
+    int why = errno;
     free(list.items);
+    errno = why;
+    if (sum.bytes > most && why)
+        return -1;
     *left = sum;
     return 0;
 }
@@ -142,7 +171,7 @@ static int sweep_one(void *ctx, int fd, const char *name)
     (void)ctx;
     if (strncmp(name, KS_ENTRY_BEING_WRITTEN, sizeof KS_ENTRY_BEING_WRITTEN - 1) != 0)
         return 0;
-    int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = openat(fd, name, KS_ENTRY_READ);
     if (file < 0)
         return 0;
     if (flock(file, LOCK_EX | LOCK_NB) == 0)
@@ -160,16 +189,17 @@ void ks_folder_sweep(int fd)
 
 uint64_t ks_folder_limit(int fd)
 {
-    int file = openat(fd, LIMIT_FILE, O_RDONLY | O_CLOEXEC);
-    FILE *f = file < 0 ? NULL : fdopen(file, "r");
-    uint64_t bytes = KS_CACHE_LIMIT_BYTES;
-    if (f && fscanf(f, "%" SCNu64, &bytes) != 1)
-        bytes = KS_CACHE_LIMIT_BYTES;
-    if (f)
-        fclose(f);
-    else if (file >= 0)
+    char text[32];
+    int file = openat(fd, LIMIT_FILE, KS_ENTRY_READ);
+    ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
         close(file);
-    return bytes;
+    text[n > 0 ? n : 0] = '\0';
+    char *end;
+    errno = 0;
+    unsigned long long bytes = strtoull(text, &end, 10);
+    bool whole = text[0] >= '0' && text[0] <= '9' && strcmp(end, "\n") == 0 && !errno;
+    return whole ? bytes : KS_CACHE_LIMIT_BYTES;
 }
 
 int ks_folder_set_limit(int fd, const char *folder, uint64_t bytes, struct ks_error *err)

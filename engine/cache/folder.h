@@ -7,6 +7,8 @@
 #ifndef KS_ENGINE_CACHE_FOLDER_H
 #define KS_ENGINE_CACHE_FOLDER_H
 
+#include <fcntl.h>
+
 #include "engine/base/bytes.h"
 
 /* The folder, made where it is missing if make says so; path is as it was afterwards. -1 with
@@ -16,6 +18,9 @@ int ks_folder_open(char *path, bool make);
 
 enum { KS_ENTRY_NAME_SIZE = 48 };
 void ks_entry_name(struct ks_hash key, char name[KS_ENTRY_NAME_SIZE]);
+/* How files of the folder are opened for reading: through no link, and without waiting for anybody
+ * where it's a pipe. */
+#define KS_ENTRY_READ (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 /* The beginning of the names of entries that are being written; their writers hold a lock on them.
  */
 #define KS_ENTRY_BEING_WRITTEN ".new-"
@@ -32,7 +37,7 @@ struct ks_folder_sum {
 
 /* Removes entries, the longest unused first, until no more than `most` bytes are left or all were
  * used since `since_ns` (wall clock). *left is what the folder holds then. -1 with errno set, and
- * *left untouched, where it can't be read. */
+ * *left untouched, where it can't be read, or where an entry that should go can't be removed. */
 int ks_folder_shrink(int fd, uint64_t most, int64_t since_ns, struct ks_folder_sum *left);
 
 /* Removes what a writer that is gone has left half written. */

@@ -30,7 +30,7 @@ static int shrink(struct ks_cache_facts *facts, int fd, uint64_t most, struct ks
 {
     struct ks_folder_sum left = {0};
     if (fd >= 0 && ks_folder_shrink(fd, most, INT64_MAX, &left))
-        return ks_fail_errno(err, "%s: cannot read", facts->folder);
+        return ks_fail_errno(err, "%s: cannot look at it or remove from it", facts->folder);
     facts->tensors = left.entries;
     facts->bytes = left.bytes;
     facts->oldest_unix_ns = left.oldest_ns;

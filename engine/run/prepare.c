@@ -197,12 +197,15 @@ static bool tensors_go_on(void *ctx, size_t tensor, size_t n)
     return !ks_board_stopping(b->run->board);
 }
 
-/* Whether the user wants one is nobody's mistake: KLDSCOPE_CACHE=off, or the plan. */
+/* Not to want one is nobody's mistake: KLDSCOPE_CACHE=off, or the plan. */
 static void open_cache(struct ks_run *run)
 {
     const char *wish = getenv("KLDSCOPE_CACHE");
     struct ks_error why;
-    if (run->plan->no_cache || (wish && strcmp(wish, "off") == 0))
+    bool off = wish && strcmp(wish, "off") == 0;
+    if (wish && *wish && !off)
+        ks_board_note(run->board, KS_LOG_WARNING, "KLDSCOPE_CACHE=%s: it is off or not set", wish);
+    if (run->plan->no_cache || off)
         return;
     char *folder = ks_cache_folder(&why);
     if (!folder)

@@ -1,6 +1,4 @@
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +8,18 @@
 
 #include "tui/cli/cli.h"
 
-/* "20G", "1.5 GB", "800M", "0": decimal, as disks are sold. false where it's no size. */
+/* "20G", "1.5 GB", "800M", "0": decimal, as disks are sold. false where it's no size, or where it
+ * has no unit: ten bytes are what nobody means by 10. */
 static bool read_size(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMGT";
+    size_t digits = strspn(text, "0123456789.");
     char *end;
-    errno = 0;
     double n = strtod(text, &end);
-    if (errno || end == text || !isdigit((unsigned char)*text))
+    if (digits == 0 || end != text + digits)
         return false;
     end += strspn(end, " ");
+    const char *behind = end;
     const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
     if (unit) {
         end++;
@@ -28,17 +28,28 @@ static bool read_size(const char *text, uint64_t *bytes)
     }
     if (toupper((unsigned char)*end) == 'B')
         end++;
-    if (*end || !(n < 0x1p63))
+    bool whole = *end == '\0' && (end > behind || n == 0);
+    if (!whole || !(n < 0x1p63))
         return false;
     *bytes = (uint64_t)n;
     return true;
+}
+
+/* "3.65 MB" or "10 GB". */
+static void print_size(uint64_t bytes)
+{
+    if (bytes < 1000000000)
+        printf("%.4g MB\n", (double)bytes / 1e6);
+    else
+        printf("%.4g GB\n", (double)bytes / 1e9);
 }
 
 static void print_text(const struct ks_cache_facts *f)
 {
     printf("folder     ");
     cli_put(stdout, f->folder, 0);
-    printf("\ntensors    %llu, %.1f MB\n", (unsigned long long)f->tensors, (double)f->bytes / 1e6);
+    printf("\ntensors    %llu, ", (unsigned long long)f->tensors);
+    print_size(f->bytes);
     if (f->oldest_unix_ns > 0) {
         time_t oldest = (time_t)(f->oldest_unix_ns / 1000000000);
         struct tm when;
@@ -46,10 +57,11 @@ static void print_text(const struct ks_cache_facts *f)
         strftime(text, sizeof text, "%Y-%m-%d %H:%M", localtime_r(&oldest, &when));
         printf("           the first to go was last used on %s\n", text);
     }
+    printf("limit      ");
     if (f->limit_bytes > 0)
-        printf("limit      %.1f MB\n", (double)f->limit_bytes / 1e6);
+        print_size(f->limit_bytes);
     else
-        printf("limit      0: nothing is kept\n");
+        printf("0: nothing is kept\n");
 }
 
 static int print_json(const struct ks_cache_facts *f)
@@ -90,7 +102,7 @@ int cli_cache(const struct cli_command *self, int argc, char **argv)
     if (status < 0 && operands.n)
         status = cli_usage(self, "cache takes no operand, not \"%s\"", operands.items[0]);
     if (status < 0 && limit && !read_size(limit, &bytes))
-        status = cli_usage(self, "--limit takes a size such as 10G, not \"%s\"", limit);
+        status = cli_usage(self, "--limit takes a size such as 10G or 500M, not \"%s\"", limit);
     free(operands.items);
     if (status >= 0)
         return status;

@@ -210,6 +210,70 @@ static void a_damaged_entry_is_told_and_made_anew(void **state)
     }
 }
 
+static void many_damaged_entries_are_one_note(void **state)
+{
+    (void)state;
+    struct notes notes = {0};
+    struct ks_cache *c = open_cache(&notes);
+    for (int i = 0; i < ENTRIES; i++) {
+        assert_true(keep(c, i));
+        damage_file(path_of(i), i);
+        assert_false(has(c, i));
+    }
+    assert_int_equal(notes.n, 1);
+    assert_non_null(strstr(notes.last, path_of(0)));
+    assert_int_equal(files_in_folder(), 0);
+    ks_cache_close(c);
+}
+
+/* Whole as it is, it was once thrown away where its reader was short of memory or of files. */
+static void an_entry_that_cannot_be_read_now_is_told_and_stays(void **state)
+{
+    (void)state;
+    static const int kinds[] = {RLIMIT_AS, RLIMIT_NOFILE};
+    for (int k = 0; k < 2; k++) {
+        struct notes notes = {0};
+        struct ks_cache *c = open_cache(&notes);
+        assert_true(keep(c, 0));
+        struct rlimit before, none;
+        assert_int_equal(getrlimit(kinds[k], &before), 0);
+        none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(kinds[k], &none), 0);
+        struct ks_cached found;
+        bool first = ks_cache_find(c, key_of(0), BYTES, &found);
+        bool second = ks_cache_find(c, key_of(0), BYTES, &found);
+        setrlimit(kinds[k], &before);
+        assert_false(first);
+        assert_false(second);
+        assert_int_equal(notes.n, 1);
+        assert_non_null(strstr(notes.last, strerror(k == 0 ? ENOMEM : EMFILE)));
+        assert_true(has(c, 0));
+        ks_cache_close(c);
+    }
+}
+
+/* An hour of waiting for who never writes would be the alternative. */
+static void a_pipe_in_an_entrys_place_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct notes notes = {0};
+    struct ks_cache *c = open_cache(&notes);
+    char being_written[192], limit[192];
+    snprintf(being_written, sizeof being_written, "%s/.new-1-0", folder);
+    snprintf(limit, sizeof limit, "%s/limit", folder);
+    assert_int_equal(mkfifo(path_of(0), 0600) | mkfifo(being_written, 0600) | mkfifo(limit, 0600),
+                     0);
+    alarm(10);
+    assert_false(has(c, 0));
+    assert_true(keep(c, 0));
+    assert_true(has(c, 0));
+    ks_cache_close(c);
+    c = open_cache(&notes);
+    assert_true(keep(c, 1));
+    ks_cache_close(c);
+    alarm(0);
+}
+
 /* ------------------------------------------------------------------ the limit */
 
 static void the_longest_unused_goes_first_and_the_limit_holds(void **state)
@@ -305,7 +369,81 @@ static void a_look_at_the_cache_counts_what_is_there(void **state)
     assert_true(facts.oldest_unix_ns / 1000000000 + 3590 < time(NULL));
 }
 
+static void a_limit_that_is_no_number_is_the_usual_one(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",  "\n", "-5\n", "7x\n", "99999999999999999999999\n",
+                                        "12"};
+    struct notes notes = {0};
+    struct ks_cache_facts facts;
+    struct ks_error err;
+    ks_cache_close(open_cache(&notes));
+    assert_int_equal(ks_cache_look(&facts, &err), 0);
+    uint64_t usual = facts.limit_bytes;
+    char path[192];
+    snprintf(path, sizeof path, "%s/limit", folder);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        FILE *f = fopen(path, "w");
+        fputs(texts[i], f);
+        fclose(f);
+        assert_int_equal(ks_cache_look(&facts, &err), 0);
+        assert_true(facts.limit_bytes == usual);
+    }
+}
+
+static void a_time_beyond_the_clock_does_no_harm(void **state)
+{
+    (void)state;
+    struct notes notes = {0};
+    struct ks_cache_facts facts;
+    struct ks_error err;
+    struct ks_cache *c = open_cache(&notes);
+    assert_true(keep(c, 0));
+    ks_cache_close(c);
+    const struct timespec late[2] = {{.tv_sec = 15000000000}, {.tv_sec = 15000000000}};
+    assert_int_equal(utimensat(AT_FDCWD, path_of(0), late, 0), 0);
+    assert_int_equal(ks_cache_look(&facts, &err), 0);
+    assert_true(facts.tensors == 1);
+    assert_int_equal(ks_cache_clear(&facts, &err), 0);
+    assert_true(facts.tensors == 0);
+}
+
 /* ------------------------------------------------------------------ what goes wrong */
+
+/* Runs as somebody who may look into the folder and not change it. */
+static int clear_as_a_guest(void)
+{
+    struct ks_cache_facts facts;
+    struct ks_error err = {0};
+    if (geteuid() == 0 && seteuid(65534))
+        return 77;
+    int failed = ks_cache_clear(&facts, &err);
+    return failed && err.code == KS_SYSTEM && strstr(err.text, folder) &&
+                   strstr(err.text, strerror(EACCES))
+               ? 0
+               : 1;
+}
+
+static void clearing_what_cannot_be_removed_is_an_error(void **state)
+{
+    (void)state;
+    struct notes notes = {0};
+    struct ks_cache *c = open_cache(&notes);
+    assert_true(keep(c, 0));
+    ks_cache_close(c);
+    char kldscope[160];
+    snprintf(kldscope, sizeof kldscope, "%s/kldscope", home);
+    assert_int_equal(chmod(home, 0755) | chmod(kldscope, 0755) | chmod(folder, 0555), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(clear_as_a_guest());
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    chmod(folder, 0755);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(files_in_folder(), 1);
+}
 
 static void no_folder_is_a_note_and_no_error(void **state)
 {
@@ -432,6 +570,27 @@ static void processes_share_the_folder(void **state)
     ks_cache_close(c);
 }
 
+/* A file was once swept away between its creation and its lock, and its writer gave up. */
+static void a_writer_among_those_who_sweep_keeps_all(void **state)
+{
+    (void)state;
+    enum { WRITES = 1500 };
+    struct notes notes = {0};
+    struct ks_cache *c = open_cache(&notes);
+    pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            ks_cache_close(ks_cache_open(folder, note, &notes));
+    int kept = 0;
+    for (int i = 0; i < WRITES; i++)
+        kept += keep(c, i % ENTRIES);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    if (kept < WRITES)
+        fail_msg("%d of %d: %s", kept, WRITES, notes.last);
+    ks_cache_close(c);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -439,14 +598,21 @@ int main(void)
         CASE(what_was_kept_is_found_by_a_later_run),
         CASE(what_was_found_outlives_its_file),
         CASE(a_damaged_entry_is_told_and_made_anew),
+        CASE(many_damaged_entries_are_one_note),
+        CASE(an_entry_that_cannot_be_read_now_is_told_and_stays),
+        CASE(a_pipe_in_an_entrys_place_is_not_waited_for),
         CASE(the_longest_unused_goes_first_and_the_limit_holds),
         CASE(what_a_run_has_used_is_not_thrown_away_by_it),
         CASE(a_smaller_limit_holds_at_once_and_zero_keeps_nothing),
         CASE(a_look_at_the_cache_counts_what_is_there),
+        CASE(a_limit_that_is_no_number_is_the_usual_one),
+        CASE(a_time_beyond_the_clock_does_no_harm),
+        CASE(clearing_what_cannot_be_removed_is_an_error),
         CASE(no_folder_is_a_note_and_no_error),
         CASE(a_full_disk_is_one_note_and_leaves_no_half_entry),
         CASE(a_writer_that_is_killed_leaves_whole_entries_alone),
         CASE(processes_share_the_folder),
+        CASE(a_writer_among_those_who_sweep_keeps_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ def case_what_another_arm_made_of_the_same_tensor_is_found_too():
     assert 0 < both and both % 2 == 0  # block 0 once, block 1 once
 
 
-def case_damaged_entries_are_told_and_made_anew():
+def case_damaged_entries_are_told_once_and_made_anew():
     home = Home()
     home.run(*WORDS)
     entries = home.entries()
@@ -77,9 +77,8 @@ def case_damaged_entries_are_told_and_made_anew():
     again = home.run(*WORDS)
     assert again.returncode == 0 and again.stdout == PLAIN.stdout
     lines = again.stderr.splitlines()
-    assert len(lines) == 3 and all("damaged" in line for line in lines), again.stderr
-    for entry in entries[:3]:
-        assert entry in again.stderr
+    assert len(lines) == 1 and "damaged" in lines[0], again.stderr
+    assert any(entry in again.stderr for entry in entries[:3])
     assert home.entries() == entries
     assert home.run(*WORDS).stderr == ""
 
@@ -90,6 +89,8 @@ def case_no_cache_means_none():
     home.env["KLDSCOPE_CACHE"] = "off"
     assert home.run(*WORDS).stdout == PLAIN.stdout
     assert os.listdir(home.path) == []
+    home.env["KLDSCOPE_CACHE"] = "no"
+    assert "KLDSCOPE_CACHE=no" in home.run(*WORDS).stderr
 
 
 def case_a_place_that_cannot_be_written_is_a_warning():
@@ -133,12 +134,15 @@ def case_the_limit_holds_and_clear_empties():
     facts = home.facts()
     assert facts["tensors"] == facts["bytes"] == 0 and facts["limit_bytes"] == 2500000000
     text = home.run("cache").stdout
-    assert "2500.0 MB" in text and home.path in text
+    assert "limit      2.5 GB\n" in text and home.path in text
+    assert home.run("cache", "--limit", "0").returncode == 0
+    assert "0: nothing is kept" in home.run("cache").stdout
 
 
 def case_bad_limits_are_refused():
     home = Home()
-    for size in ("", "x", "-1", "10Q", "1e400", "nan", "10 G B", "G"):
+    for size in ("", "x", "-1", "10Q", "1e400", "nan", "10 G B", "G", "10", "1 ", "0x10G", "1e3M",
+                 "1.2.3G", ".", "1..5G", "99999999T"):
         done = home.run("cache", f"--limit={size}")
         assert done.returncode == 2 and "--limit" in done.stderr, (size, done.stderr)
     assert home.run("cache", "now").returncode == 2
