@@ -77,11 +77,16 @@ int ks_gpu_list(struct ks_gpu_info **devices, size_t *n, struct ks_error *err);
 
 /*
  * Chooses among devices(n). which: NULL, "" or "auto": the first usable discrete device, then
- * integrated, then virtual, and never a CPU. Otherwise an index, a UUID (dashes allowed) or a part
- * of a name in any case, which may name a CPU device.
+ * integrated, then virtual, then of no kind that Vulkan knows, and never a CPU. Otherwise an index
+ * (a number of one or two digits), a UUID (dashes allowed) or a part of a name in any case, which
+ * may name a CPU device; of several that are called so the first usable one.
  */
 int ks_gpu_choose(const struct ks_gpu_info *devices, size_t n, const char *which, size_t *index,
                   struct ks_error *err);
+
+/* "VK_DRIVER_FILES" or its older name, whichever is set and keeps Vulkan from looking for drivers;
+ * NULL where neither is. */
+const char *ks_gpu_named_drivers(void);
 
 /* Lists, chooses, opens. Computes nothing yet: paths prove themselves at their first product. */
 struct ks_gpu *ks_gpu_open(const char *which, struct ks_error *err);

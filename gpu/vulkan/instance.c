@@ -4,6 +4,7 @@
  */
 #include "gpu/vulkan/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,16 @@ static int create_messenger(VkInstance instance, const struct ks_gpu_testing *te
     return 0;
 }
 
+/* Loaders answer a driver's file that they can't read with any code, lack of memory for one. */
+static int fail_to_create(VkResult result, struct ks_error *err)
+{
+    const char *named = ks_gpu_named_drivers();
+    char advice[64];
+    snprintf(advice, sizeof advice, "look at the files that %s names", named ? named : "");
+    ks_vk_fail(NULL, result, "vkCreateInstance", "Vulkan 1.2", err);
+    return named ? ks_fail_advice(err, advice) : -1;
+}
+
 int ks_vk_instance_create(const struct ks_gpu_testing *testing, VkInstance *instance,
                           VkDebugUtilsMessengerEXT *messenger, struct ks_error *err)
 {
@@ -85,7 +96,7 @@ int ks_vk_instance_create(const struct ks_gpu_testing *testing, VkInstance *inst
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
         return 0;
     if (result != VK_SUCCESS)
-        return ks_vk_fail(NULL, result, "vkCreateInstance", "Vulkan 1.2", err);
+        return fail_to_create(result, err);
     if (listen && create_messenger(*instance, testing, messenger, err) != 0) {
         vkDestroyInstance(*instance, NULL);
         *instance = VK_NULL_HANDLE;

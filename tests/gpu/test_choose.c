@@ -1,5 +1,6 @@
 #include "tests/testing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/gpu.h"
@@ -53,7 +54,38 @@ static void auto_never_takes_a_cpu(void **state)
 {
     (void)state;
     refused(NULL, 1, "CPU");
+    unsetenv("VK_DRIVER_FILES");
+    unsetenv("VK_ICD_FILENAMES");
     refused("auto", 0, "no device");
+}
+
+static void a_setting_that_hides_drivers_is_named(void **state)
+{
+    (void)state;
+    unsetenv("VK_DRIVER_FILES");
+    setenv("VK_ICD_FILENAMES", "/nowhere", 1);
+    refused("auto", 0, "VK_ICD_FILENAMES");
+    setenv("VK_DRIVER_FILES", "/nowhere", 1);
+    refused("auto", 0, "VK_DRIVER_FILES");
+    unsetenv("VK_DRIVER_FILES");
+    unsetenv("VK_ICD_FILENAMES");
+}
+
+/* "5" was once found in "llvmpipe (LLVM 15)". */
+static void a_small_number_is_an_index_and_never_part_of_a_name(void **state)
+{
+    (void)state;
+    refused("5", 1, "\"5\"");
+    refused("15", 4, "\"15\"");
+    refused("1", 1, "\"1\"");
+    assert_int_equal(chosen("03", 4), 3);
+}
+
+static void of_several_with_a_name_a_usable_one_is_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen("geforce", 4), 3);
+    refused("geforce", 3, "timeline semaphores");
 }
 
 static void a_device_is_named_by_index_uuid_or_part_of_its_name_in_any_case(void **state)
@@ -83,6 +115,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_takes_a_usable_discrete_device_then_an_integrated_one),
         cmocka_unit_test(auto_never_takes_a_cpu),
+        cmocka_unit_test(a_setting_that_hides_drivers_is_named),
+        cmocka_unit_test(a_small_number_is_an_index_and_never_part_of_a_name),
+        cmocka_unit_test(of_several_with_a_name_a_usable_one_is_taken),
         cmocka_unit_test(a_device_is_named_by_index_uuid_or_part_of_its_name_in_any_case),
         cmocka_unit_test(a_name_that_fits_nothing_or_a_device_of_no_use_is_refused_with_words),
     };

@@ -195,7 +195,7 @@ static int decide(struct ks_head_use *use, struct ks_head_trial *t, struct ks_cp
         ks_trial_gain(&t->trial, cpu, &use->gain, err))
         return -1;
     if (use->wish.choice == KS_HEAD_AUTO && use->gain < 1)
-        return ks_fail(err, KS_UNSUPPORTED, "slower here, %.2f times the cpu's speed", use->gain);
+        return ks_fail(err, KS_UNSUPPORTED, "slower here, %.3g times the cpu's speed", use->gain);
     return prepare_heads(t->device, heads, n, err);
 }
 
