@@ -3,6 +3,7 @@
  * takes beside the weights. One over a real model and text, some seconds long; one over a model
  * that is made up, for a vocabulary as wide as they come.
  */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,18 @@
 #define WINDOW 512
 
 struct watch {
-    uint64_t before, most; /* bytes of memory that are no file's */
+    uint64_t before, most;     /* bytes of memory that are no file's */
+    const char *text, *folder; /* to remove, once they were read; or NULL */
 };
+
+static void remove_read(struct watch *w)
+{
+    if (!w->text)
+        return;
+    unlink(w->text);
+    rmdir(w->folder);
+    w->text = NULL;
+}
 
 static uint64_t anonymous_bytes(void)
 {
@@ -37,6 +48,7 @@ static uint64_t anonymous_bytes(void)
 static void look(void *ctx, struct ks_run *run, const struct ks_snapshot *now)
 {
     struct watch *w = ctx;
+    remove_read(w);
     uint64_t bytes = anonymous_bytes();
     w->most = bytes > w->most ? bytes : w->most;
     if (now->elapsed_ns > RUN_NS)
@@ -176,9 +188,9 @@ static int write_letters(const char *path, size_t n, struct ks_error *err)
     return fclose(f) == 0 ? 0 : ks_fail_errno(err, "%s: cannot write", path);
 }
 
-/* As wide as Gemma's, at a small model's size. */
-static int bench_wide(const struct bench *b, const char *model, const char *text,
-                      struct ks_error *err)
+/* As wide as Gemma's, at a small model's size. Its file has no name any more, so that nothing of it
+ * is left however this process ends. */
+static struct ks_model *open_wide(const char *folder, struct ks_error *err)
 {
     const struct made_model made = {.vocab = 262144,
                                     .layers = 4,
@@ -187,34 +199,49 @@ static int bench_wide(const struct bench *b, const char *model, const char *text
                                     .heads = 4,
                                     .kv_heads = 1,
                                     .context = WINDOW};
-    struct watch watch = {0};
-    if (made_model_write(&made, model, err) || write_letters(text, WINDOW + 1, err))
+    char path[600], open_path[64];
+    snprintf(path, sizeof path, "%s/made.gguf", folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        ks_fail_errno(err, "%s: cannot write", path);
+        return NULL;
+    }
+    unlink(path);
+    snprintf(open_path, sizeof open_path, "/proc/self/fd/%d", fd);
+    struct ks_model *m = NULL;
+    if (made_model_write(&made, fd, err) == 0)
+        m = ks_model_open(open_path, NULL, NULL, err);
+    close(fd);
+    return m;
+}
+
+static int bench_wide(const struct bench *b, struct watch *watch, struct ks_error *err)
+{
+    if (write_letters(watch->text, WINDOW + 1, err))
         return -1;
-    struct ks_model *m = ks_model_open(model, NULL, NULL, err);
-    struct ks_plan *plan = m ? make_plan(b, m, text, &watch, err) : NULL;
+    struct ks_model *m = open_wide(watch->folder, err);
+    struct ks_plan *plan = m ? make_plan(b, m, watch->text, watch, err) : NULL;
     if (!plan)
         return -1;
     if (add_arm(plan, "Q8_0", "^blk", err) || add_arm(plan, "Q5_0", "^blk", err)) {
         ks_plan_destroy(plan);
         return -1;
     }
-    return run(b, plan, &watch, "262,144 tokens wide, 3 models", false, err);
+    return run(b, plan, watch, "262,144 tokens wide, 3 models", false, err);
 }
 
 int ks_bench_pipeline(struct bench *b, struct ks_error *err)
 {
-    char folder[512], model[600], text[600];
+    char folder[512], text[600];
     const char *base = getenv("TMPDIR");
     if (b->model && b->corpus && bench_real(b, err))
         return -1;
     snprintf(folder, sizeof folder, "%s/kldscope-bench-XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(folder))
         return ks_fail_errno(err, "%s: cannot make a folder for the benchmark's model", folder);
-    snprintf(model, sizeof model, "%s/made.gguf", folder);
     snprintf(text, sizeof text, "%s/letters.txt", folder);
-    int failed = bench_wide(b, model, text, err);
-    unlink(model);
-    unlink(text);
-    rmdir(folder);
+    struct watch watch = {.text = text, .folder = folder};
+    int failed = bench_wide(b, &watch, err);
+    remove_read(&watch);
     return failed;
 }

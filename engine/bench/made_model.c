@@ -1,7 +1,9 @@
 #include "engine/bench/made_model.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/bytes.h"
 #include "engine/quant/blocks.h"
@@ -176,11 +178,16 @@ static void put_tensors(FILE *f, const struct made_model *m)
             put_data(f, &layer[i], &random);
 }
 
-int made_model_write(const struct made_model *m, const char *path, struct ks_error *err)
+int made_model_write(const struct made_model *m, int fd, struct ks_error *err)
 {
-    FILE *f = fopen(path, "wbex");
-    if (!f)
-        return ks_fail_errno(err, "%s: cannot write", path);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    FILE *f = own < 0 ? NULL : fdopen(own, "wb");
+    if (!f) {
+        ks_fail_errno(err, "a model made up for the benchmark: cannot write");
+        if (own >= 0)
+            close(own);
+        return -1;
+    }
     put(f, "GGUF", 4);
     put_u32(f, 3);
     put_u64(f, OUTSIDE + (uint64_t)m->layers * IN_LAYER);
@@ -189,6 +196,6 @@ int made_model_write(const struct made_model *m, const char *path, struct ks_err
     put_tensors(f, m);
     bool written = !ferror(f);
     if (fclose(f) != 0 || !written)
-        return ks_fail_errno(err, "%s: cannot write", path);
+        return ks_fail_errno(err, "a model made up for the benchmark: cannot write");
     return 0;
 }

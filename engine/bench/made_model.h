@@ -13,8 +13,8 @@ struct made_model {
     uint32_t vocab, layers, hidden, ffn, heads, kv_heads, context;
 };
 
-/* Writes it as a GGUF of the llama architecture, matrices in Q4_0, the head tied. Its byte-level
- * vocabulary knows the letters a to z. */
-int made_model_write(const struct made_model *m, const char *path, struct ks_error *err);
+/* Writes it into an empty file, the caller's, as a GGUF of the llama architecture, matrices in Q4_0,
+ * the head tied. Its byte-level vocabulary knows the letters a to z. */
+int made_model_write(const struct made_model *m, int fd, struct ks_error *err);
 
 #endif
