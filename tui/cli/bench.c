@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,8 +78,7 @@ static void add_cell(struct printing *p, const struct ks_bench_row *r)
     size_t c = 0;
     while (c < p->n_columns && strcmp(p->columns[c], column) != 0)
         c++;
-    if (c == MAX_COLUMNS)
-        return;
+    assert(c < MAX_COLUMNS);
     if (c == p->n_columns)
         memcpy(p->columns[p->n_columns++], column, sizeof column);
     double shown = limited ? 100 * r->value / r->limit : r->value;
@@ -103,11 +103,35 @@ static void print_row(void *ctx, const struct ks_bench_row *r)
         return;
     }
     finish_line(p);
-    printf("  %-44s %12.4g %-10s", r->name, r->value, r->unit);
+    printf("  %-44s %12.4g ", r->name, r->value);
     if (isfinite(r->limit))
-        printf(" %5.1f %% of %s", 100 * r->value / r->limit, r->limit_name);
+        printf("%-10s %5.1f %% of %s", r->unit, 100 * r->value / r->limit, r->limit_name);
+    else
+        printf("%s", r->unit);
     printf("\n");
     fflush(stdout);
+}
+
+static int print_json(const json_t *rows)
+{
+    json_dumpf(rows, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    printf("\n");
+    return cli_finish_output();
+}
+
+static int measure(const struct ks_bench_wishes *w, bool json)
+{
+    struct printing p = {.rows = json ? json_array() : NULL};
+    struct ks_error err;
+    if (json && !p.rows) {
+        ks_fail_memory(&err, sizeof *p.rows, "the benchmark's lines");
+        return cli_fail(&err);
+    }
+    bool failed = ks_bench(w, print_row, &p, &err) != 0;
+    finish_line(&p);
+    int status = failed ? cli_fail(&err) : json ? print_json(p.rows) : cli_finish_output();
+    json_decref(p.rows);
+    return status;
 }
 
 int cli_bench(const struct cli_command *self, int argc, char **argv)
@@ -133,19 +157,9 @@ int cli_bench(const struct cli_command *self, int argc, char **argv)
     if (status < 0 && operands.n > 1)
         status = cli_usage(self, "one group at a time");
     if (status < 0) {
-        struct printing p = {.rows = json ? json_array() : NULL};
-        struct ks_error err;
         w.only = operands.n ? operands.items[0] : NULL;
         w.threads = (int)threads;
-        bool failed = ks_bench(&w, print_row, &p, &err) != 0;
-        finish_line(&p);
-        if (failed)
-            status = cli_fail(&err);
-        else if (json)
-            json_dumpf(p.rows, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-        if (status < 0)
-            status = cli_finish_output();
-        json_decref(p.rows);
+        status = measure(&w, json);
     }
     free(operands.items);
     return status;

@@ -46,7 +46,10 @@ static void print_text(const struct ks_machine *m, const struct terminal *t, con
     printf("kldscope   %s\n", KS_VERSION);
     printf("cpu        %s, %d online\n", m->cpu, m->cpus);
     printf("threads    %d would be used: what affinity and cgroup allow (--threads)\n", m->threads);
-    printf("paths      %s would be used: the fastest that was run here (KLDSCOPE_ISA)\n", m->isa);
+    const char *asked = getenv("KLDSCOPE_ISA");
+    printf("paths      %s would be used: %s\n", m->isa,
+           asked && *asked ? "KLDSCOPE_ISA asks for it"
+                           : "the fastest that was run here (KLDSCOPE_ISA asks for another)");
     printf("           run here: %s; not here: %s\n", paths, *not ? not : "none");
     printf("memory     %.1f GB, %.1f GB of it available\n", (double)m->memory_bytes / 1e9,
            (double)m->memory_available_bytes / 1e9);

@@ -60,7 +60,17 @@ static const struct cli_command commands[] = {
     {"doctor", "doctor [OPTION]...", "Show what this machine has and what would be used",
      "CPU paths, GPU, memory, terminal, versions: what would be used and why.", cli_doctor},
     {"bench", "bench [GROUP] [OPTION]...", "Measure the kernels on this machine",
-     "Each line is a kernel's speed beside the limit it is held against, measured in this run.",
+     "Each line is a kernel's speed beside the limit it is held against, measured in this run. It\n"
+     "takes some minutes; a group alone takes less:\n"
+     "  limits      multiply-adds in registers, and memory: what the others are held against\n"
+     "  types       decoding and quantizing, for each type of tensor\n"
+     "  matmul      products, for each type and the widths of real models\n"
+     "  attention   one layer's, over a window\n"
+     "  rows        norms, activations, rotations\n"
+     "  ruler       comparing two rows of logits\n"
+     "  tokenizer   text to tokens\n"
+     "  pipeline    whole runs, and the memory they take\n"
+     "  gpu         the output head on a GPU",
      cli_bench},
 };
 

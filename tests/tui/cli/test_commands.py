@@ -1,11 +1,14 @@
 """Commands beside run: help, tokens, logits, inspect, doctor."""
 import json
 import os
+import re
 import struct
+import subprocess
 import sys
 import tempfile
+import time
 
-from tap import DATA, ROOT, SCENARIOS, main, run, run_json
+from tap import DATA, PROGRAM, ROOT, SCENARIOS, main, run, run_json
 
 MODEL = os.path.join(SCENARIOS, "models/scope-6m.f16.gguf")
 FOLDER = tempfile.TemporaryDirectory()
@@ -93,7 +96,9 @@ def case_inspect_counts_the_bytes():
 def case_doctor_says_what_would_be_used():
     found = json.loads(run("doctor", "--json").stdout)
     assert found["isa"] in found["isas"] and found["threads"] >= 1
-    assert "would be used" in run("doctor").stdout
+    assert "would be used: the fastest" in run("doctor").stdout
+    asked = run("doctor", env={"KLDSCOPE_ISA": "scalar"}).stdout
+    assert "scalar would be used: KLDSCOPE_ISA asks for it" in asked, asked
 
 
 def case_bench_lines_have_their_limits():
@@ -103,6 +108,29 @@ def case_bench_lines_have_their_limits():
     assert all(line["value"] > 0 and line["unit"] for line in lines)
     done = run("bench", "tokenizer", "--model", "nowhere.gguf")
     assert done.returncode == 2 and "nowhere.gguf" in done.stderr, done.stderr
+    text = run("bench", "tokenizer").stdout
+    assert not [line for line in text.splitlines() if line != line.rstrip()], text
+
+
+def case_bench_help_names_the_groups_that_there_are():
+    known = run("bench", "nothing").stderr.split("there are ")[1].strip().split(", ")
+    page = run("bench", "--help").stdout
+    assert re.findall(r"^  (\w+)  ", page, re.MULTILINE) == known, page
+
+
+def case_an_interrupted_bench_leaves_nothing():
+    place = os.path.join(FOLDER.name, "bench")
+    os.mkdir(place)
+    with subprocess.Popen([PROGRAM, "bench", "pipeline"], env=dict(os.environ, TMPDIR=place),
+                          stdout=subprocess.PIPE) as process:
+        while b"memory" not in process.stdout.readline():  # the last line before the made model
+            assert process.poll() is None
+        while not os.listdir(place):
+            time.sleep(0.01)
+        time.sleep(0.5)
+        process.kill()
+    left = [os.path.join(at, name) for at, _, names in os.walk(place) for name in names]
+    assert sum(map(os.path.getsize, left)) < 10000, left
 
 
 def case_the_widest_vocabulary_fits_beside_its_weights():
