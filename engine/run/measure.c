@@ -227,10 +227,15 @@ static void meet_failure(struct measure *m, const struct ks_error *why)
     struct ks_run *run = m->run;
     struct ks_head_use *head = &run->head;
     struct ks_error err;
-    char name[320];
+    char name[320], windows[64];
+    size_t first = run->windows_done + 1, last = run->windows_done + m->n_windows;
     snprintf(name, sizeof name, "%s", ks_device_name(head->device));
-    ks_board_note(run->board, KS_LOG_WARNING, "%s failed, window %zu is done again on the cpu: %s",
-                  name, run->windows_done + 1, why->text);
+    if (first == last)
+        snprintf(windows, sizeof windows, "window %zu is", first);
+    else
+        snprintf(windows, sizeof windows, "windows %zu to %zu are", first, last);
+    ks_board_note(run->board, KS_LOG_WARNING, "%s failed, %s done again on the cpu: %s", name,
+                  windows, why->text);
     if (ks_head_reopen(head, run->cpu, &run->lanes[0].arm.net.head, &err) == 0)
         ks_board_note(run->board, KS_LOG_INFO, "%s was opened anew and takes the heads again",
                       name);

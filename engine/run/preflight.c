@@ -65,12 +65,18 @@ static uint64_t row_bytes(const struct ks_run *run)
     return bytes + widest * (kept < 1 ? 1 : kept < most ? kept : most);
 }
 
-/* Whether an earlier lane makes the same tensor in the same type: then it exists once. */
+static bool made_alike(const struct ks_arm *a, const struct ks_arm *b, size_t tensor)
+{
+    enum ks_type type = a->types[tensor];
+    return b->types && b->types[tensor] == type &&
+           (a->spec->imatrix == b->spec->imatrix || ks_type_info(type)->weighing == KS_UNWEIGHED);
+}
+
+/* Whether an earlier lane makes the same tensor: then it exists once. */
 static bool made_before(const struct ks_run *run, size_t lane, size_t tensor)
 {
     for (size_t j = 1; j < lane; j++)
-        if (run->lanes[j].arm.types &&
-            run->lanes[j].arm.types[tensor] == run->lanes[lane].arm.types[tensor])
+        if (made_alike(&run->lanes[lane].arm, &run->lanes[j].arm, tensor))
             return true;
     return false;
 }

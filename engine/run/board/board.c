@@ -1,5 +1,6 @@
 #include "engine/run/board/board.h"
 
+#include "engine/base/bytes.h"
 #include "engine/base/text.h"
 
 #include <pthread.h>
@@ -14,7 +15,6 @@
 
 #define LOG_LINES 256
 #define WHY_BYTES 256
-#define MAX_DROPS 64
 
 struct ks_facts_box {
     atomic_int refs;
@@ -49,8 +49,8 @@ struct ks_board {
     struct line log[LOG_LINES]; /* a ring: the oldest at first_line */
     size_t first_line, n_lines;
     uint64_t lost_lines;
-    struct drop drops[MAX_DROPS];
-    size_t n_drops;
+    struct drop *drops; /* (n_drops), each arm once */
+    size_t n_drops, drops_cap;
     bool stop, pause, news;
     int wake_fd;
 };
@@ -157,6 +157,7 @@ void ks_board_destroy(struct ks_board *b)
         close(b->wake_fd);
     for (size_t i = 0; i < LOG_LINES; i++)
         free(b->log[i].text);
+    free(b->drops);
     draft_release(b->newest);
     ks_facts_release(b->facts);
     pthread_cond_destroy(&b->asked);
@@ -286,20 +287,32 @@ void ks_board_ask_pause(struct ks_board *b, bool paused)
     pthread_mutex_unlock(&b->lock);
 }
 
+/* Called with the lock held. What was asked for before keeps its place and reason. */
+static int add_drop(struct ks_board *b, size_t arm, const char *why, struct ks_error *err)
+{
+    for (size_t i = 0; i < b->n_drops; i++)
+        if (b->drops[i].arm == arm)
+            return 0;
+    struct drop *drops =
+        ks_grow(b->drops, &b->drops_cap, b->n_drops, sizeof *drops, "dropping an arm", err);
+    if (!drops)
+        return -1;
+    b->drops = drops;
+    drops[b->n_drops].arm = arm;
+    snprintf(drops[b->n_drops].why, sizeof drops->why, "%s", why);
+    b->n_drops++;
+    return 0;
+}
+
 void ks_board_ask_drop(struct ks_board *b, size_t arm, const char *why)
 {
+    struct ks_error err;
     pthread_mutex_lock(&b->lock);
-    bool room = b->n_drops < MAX_DROPS;
-    if (room) {
-        struct drop *d = &b->drops[b->n_drops++];
-        d->arm = arm;
-        snprintf(d->why, sizeof d->why, "%s", why);
-    }
+    int failed = add_drop(b, arm, why, &err);
     pthread_cond_signal(&b->asked);
     pthread_mutex_unlock(&b->lock);
-    if (!room)
-        ks_board_note(b, KS_LOG_WARNING, "more than %d drops at once: one was not taken",
-                      MAX_DROPS);
+    if (failed)
+        ks_board_note(b, KS_LOG_WARNING, "an arm is not dropped: %s", err.text);
 }
 
 bool ks_board_stopping(struct ks_board *b)

@@ -39,7 +39,8 @@ int ks_board_publish(struct ks_board *b, struct ks_draft *d, struct ks_error *er
 const struct ks_snapshot *ks_board_snapshot(struct ks_board *b);
 int ks_board_wake_fd(const struct ks_board *b);
 
-/* Requests, any thread. */
+/* Requests, any thread; why is copied, cut to 255 bytes. An arm that is asked for again before it
+ * was taken is there once, with its first reason. */
 void ks_board_ask_stop(struct ks_board *b, const char *why);
 void ks_board_ask_pause(struct ks_board *b, bool paused);
 void ks_board_ask_drop(struct ks_board *b, size_t arm, const char *why);

@@ -103,6 +103,28 @@ static void drops_are_taken_once_and_in_their_order(void **state)
     ks_board_destroy(b);
 }
 
+/* 64 were once taken, and the others forgotten. */
+static void as_many_drops_are_taken_as_are_asked_for_each_arm_once(void **state)
+{
+    (void)state;
+    struct ks_board *b = make_board();
+    size_t arm;
+    char why[8];
+    for (size_t twice = 0; twice < 2; twice++)
+        for (size_t i = 0; i < 500; i++)
+            ks_board_ask_drop(b, i, twice ? "again" : "first");
+    for (size_t i = 0; i < 500; i++) {
+        assert_true(ks_board_next_drop(b, &arm, why, sizeof why));
+        assert_int_equal(arm, i);
+        assert_string_equal(why, "first");
+    }
+    assert_false(ks_board_next_drop(b, &arm, why, sizeof why));
+    const struct ks_snapshot *s = publish(b);
+    assert_int_equal(s->n_log, 0);
+    ks_snapshot_release(s);
+    ks_board_destroy(b);
+}
+
 static void a_stop_ends_a_pause(void **state)
 {
     (void)state;
@@ -124,6 +146,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_outlives_its_board_and_never_changes),
         cmocka_unit_test(the_descriptor_wakes_for_what_is_newer_alone),
         cmocka_unit_test(drops_are_taken_once_and_in_their_order),
+        cmocka_unit_test(as_many_drops_are_taken_as_are_asked_for_each_arm_once),
         cmocka_unit_test(a_stop_ends_a_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
