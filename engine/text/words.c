@@ -6,6 +6,8 @@
 
 enum { SLOT_BITS = 12, N_SLOTS = 1 << SLOT_BITS }; /* 256 KiB: they should stay in a core's cache */
 
+_Static_assert(sizeof(struct ks_word) == 64, "a slot is a cache line");
+
 struct ks_words {
     struct ks_word slots[N_SLOTS];
     struct ks_words *next;

@@ -185,22 +185,24 @@ static void work_on_lines_without_spaces_grows_as_their_length(void **state)
 
 /* ------------------------------------------------------------------ remembering */
 
-/* More different words than are remembered, each twice, far apart. */
+/* More different words than are remembered, each twice, far apart. Many begin or end alike. */
 static char *write_words(size_t n, size_t *len)
 {
-    char *text = malloc(2 * n * 24);
-    assert_non_null(text);
-    *len = 0;
+    struct ks_buf b = {0};
+    struct ks_error err;
     for (int round = 0; round < 2; round++) {
         uint64_t seed = 3;
         for (size_t i = 0; i < n; i++) {
-            size_t letters = 1 + ks_random_next(&seed) % 20;
-            text[(*len)++] = ' ';
+            char word[24] = "";
+            size_t letters = i % 3 ? 8 : 1 + ks_random_next(&seed) % 20;
             for (size_t k = 0; k < letters; k++)
-                text[(*len)++] = "etaoinshrdlu"[ks_random_next(&seed) % 12];
+                word[k] = "etaoinshrdlu"[ks_random_next(&seed) % 12];
+            ks_buf_printf(&b, &err, " %s%s%s", i % 3 == 1 ? "another" : "", word,
+                          i % 3 == 2 ? "another" : "");
         }
     }
-    return text;
+    *len = b.len;
+    return b.bytes;
 }
 
 static void put_merged(const struct ks_vocab *v, const char *word, size_t len,
@@ -225,7 +227,7 @@ static void words_that_were_remembered_or_forgotten_have_the_same_ids(void **sta
     assert_non_null(t);
     load(&v, "text/bpe-2048.gguf");
     size_t len, start = 0;
-    char *text = write_words(5000, &len);
+    char *text = write_words(9000, &len);
     struct ks_tokens want = {0};
     for (size_t i = 1; i <= len; i++) {
         if (i < len && text[i] != ' ')
