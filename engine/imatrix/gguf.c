@@ -3,6 +3,7 @@
  * squares of what its columns were multiplied by, and NAME.counts (1, matrices), over how many
  * tokens. Other tensors are of no use here.
  */
+#include <math.h>
 #include <string.h>
 
 #include "engine/base/bytes.h"
@@ -49,6 +50,21 @@ static float float_at(const struct ks_gguf_tensor *t, uint64_t i)
     return ks_f32_of_bits(ks_le32(t->data + i * sizeof(float)));
 }
 
+/* 0 stands where no token met a matrix. */
+static int check_counts(const struct ks_imatrix *m, const struct ks_gguf_tensor *counts,
+                        struct ks_error *err)
+{
+    for (uint64_t i = 0; i < counts->bytes / sizeof(float); i++) {
+        float tokens = float_at(counts, i);
+        if (!(isfinite(tokens) && tokens >= 0))
+            return ks_fail(err, KS_BAD_INPUT,
+                           "%s: tensor %s: item %llu is %g, no number of tokens; make the "
+                           "importance matrix anew",
+                           m->shown, counts->name, (unsigned long long)i, (double)tokens);
+    }
+    return 0;
+}
+
 /* Means, or ones for a matrix that no token met. */
 static void fill(const struct ks_gguf_tensor *sums, const struct ks_gguf_tensor *counts,
                  struct ks_imatrix_entry *e)
@@ -70,7 +86,7 @@ static int add_pair(struct ks_imatrix *m, const struct ks_gguf *g,
     memcpy(name, sums->name, len);
     memcpy(name + len, COUNTS, sizeof COUNTS);
     const struct ks_gguf_tensor *counts = ks_gguf_find_tensor(g, name);
-    if (check_pair(m, sums, counts, err))
+    if (check_pair(m, sums, counts, err) || check_counts(m, counts, err))
         return -1;
     name[len] = '\0';
     struct ks_imatrix_entry *e = ks_imatrix_add(m, name, sums->bytes / sizeof(float), err);

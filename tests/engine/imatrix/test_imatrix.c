@@ -201,6 +201,26 @@ static void wrong_tensors_of_the_gguf_form_are_refused_by_name(void **state)
     refuse_gguf("x.weight", 0, "x.weight.counts", 1, "without any tensor");
 }
 
+static void what_is_no_number_of_tokens_is_refused(void **state)
+{
+    (void)state;
+    static const float counts[] = {-1, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct ks_buf b = {0};
+        gw_header(&b, 3, 2, 1);
+        gw_key_str(&b, "general.type", "imatrix");
+        gw_tensor(&b, "x.weight.in_sum2", 0, 8, 1, 0);
+        gw_tensor(&b, "x.weight.counts", 0, 1, 1, 32);
+        gw_pad(&b, 32);
+        for (int c = 0; c < 8; c++)
+            gw_f32(&b, 4);
+        gw_f32(&b, counts[i]);
+        gw_pad(&b, 32);
+        assert_refused(b.bytes, b.len, "tensor x.weight.counts: item 0 is ");
+        ks_buf_finish(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +232,7 @@ int main(void)
         cmocka_unit_test(wrong_entries_of_the_old_form_are_refused_with_their_place),
         cmocka_unit_test(chunks_divide_sums_and_none_leaves_them),
         cmocka_unit_test(wrong_tensors_of_the_gguf_form_are_refused_by_name),
+        cmocka_unit_test(what_is_no_number_of_tokens_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
