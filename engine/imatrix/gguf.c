@@ -102,9 +102,21 @@ static bool ends_in(const char *name, const char *suffix)
     return len >= n && strcmp(name + len - n, suffix) == 0;
 }
 
+static int read_text(struct ks_imatrix *m, const struct ks_gguf *g, struct ks_error *err)
+{
+    const struct ks_gguf_value *v = ks_gguf_find(g, "imatrix.datasets");
+    struct ks_str dataset = {"", 0};
+    uint32_t chunks = 0;
+    if (v && v->type == KS_GGUF_ARRAY && v->array.type == KS_GGUF_STRING && v->array.count > 0)
+        dataset = v->array.strings[0];
+    if (ks_gguf_get_u32(g, "imatrix.chunk_count", &chunks, err) < 0)
+        return -1;
+    return ks_imatrix_tell(m, dataset, chunks, err);
+}
+
 int ks_imatrix_read_gguf(struct ks_imatrix *m, const struct ks_gguf *g, struct ks_error *err)
 {
-    if (check_kind(m, g, err))
+    if (check_kind(m, g, err) || read_text(m, g, err))
         return -1;
     for (size_t i = 0; i < ks_gguf_n_tensors(g); i++) {
         const struct ks_gguf_tensor *t = ks_gguf_tensor(g, i);

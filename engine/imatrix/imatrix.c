@@ -35,6 +35,7 @@ void ks_imatrix_unref(struct ks_imatrix *m)
         free(m->entries[i].weights);
     }
     free(m->entries);
+    free(m->dataset);
     free(m->shown);
     free(m);
 }
@@ -57,6 +58,14 @@ struct ks_imatrix_entry *ks_imatrix_add(struct ks_imatrix *m, const char *name, 
     }
     entries[m->n++] = e;
     return &entries[m->n - 1];
+}
+
+int ks_imatrix_tell(struct ks_imatrix *m, struct ks_str dataset, uint32_t chunks,
+                    struct ks_error *err)
+{
+    m->chunks = chunks;
+    m->dataset = strndup(dataset.bytes, dataset.len);
+    return m->dataset ? 0 : ks_fail_memory(err, dataset.len + 1, "an importance matrix");
 }
 
 /* ------------------------------------------------------------------ completing */
@@ -158,6 +167,16 @@ struct ks_imatrix *ks_imatrix_parse(const char *shown, const uint8_t *bytes, siz
 const char *ks_imatrix_shown(const struct ks_imatrix *m)
 {
     return m->shown;
+}
+
+const char *ks_imatrix_dataset(const struct ks_imatrix *m)
+{
+    return m->dataset ? m->dataset : "";
+}
+
+uint32_t ks_imatrix_chunks(const struct ks_imatrix *m)
+{
+    return m->chunks;
 }
 
 struct ks_hash ks_imatrix_hash(const struct ks_imatrix *m)

@@ -22,6 +22,11 @@ const char *ks_imatrix_shown(const struct ks_imatrix *m); /* as given to open */
 /* Of names and weights: the same for the same matrix in either form. */
 struct ks_hash ks_imatrix_hash(const struct ks_imatrix *m);
 
+/* What its maker told of the text: the name of the first corpus, "" if none, and over how many
+ * chunks of it the sums are, 0 if not told. */
+const char *ks_imatrix_dataset(const struct ks_imatrix *m);
+uint32_t ks_imatrix_chunks(const struct ks_imatrix *m);
+
 size_t ks_imatrix_n(const struct ks_imatrix *m);
 const char *ks_imatrix_name(const struct ks_imatrix *m, size_t i); /* of a tensor, in name order */
 

@@ -61,7 +61,7 @@ static int take_entry(struct ks_imatrix *m, struct ks_reader *r, struct ks_error
 }
 
 /* What may stand behind the entries, or nothing. */
-static int skip_trailer(struct ks_reader *r, struct ks_error *err)
+static int take_trailer(struct ks_imatrix *m, struct ks_reader *r, struct ks_error *err)
 {
     uint32_t chunks, len;
     if (r->at == r->len)
@@ -70,10 +70,11 @@ static int skip_trailer(struct ks_reader *r, struct ks_error *err)
         ks_reader_u32(r, &len, "the length of the text's name", err) ||
         ks_reader_need(r, len, "the text's name", err))
         return -1;
+    struct ks_str dataset = {(const char *)r->bytes + r->at, len};
     r->at += len;
-    return r->at == r->len
-               ? 0
-               : ks_reader_fail(r, r->at, err, "there is more behind the end; " KS_GGUF_DAMAGED);
+    if (r->at != r->len)
+        return ks_reader_fail(r, r->at, err, "there is more behind the end; " KS_GGUF_DAMAGED);
+    return ks_imatrix_tell(m, dataset, (int32_t)chunks > 0 ? chunks : 0, err);
 }
 
 int ks_imatrix_read_old(struct ks_imatrix *m, const uint8_t *bytes, uint64_t len,
@@ -92,5 +93,5 @@ int ks_imatrix_read_old(struct ks_imatrix *m, const uint8_t *bytes, uint64_t len
             return -1;
     }
     snprintf(r.where, sizeof r.where, "behind the entries");
-    return skip_trailer(&r, err);
+    return take_trailer(m, &r, err);
 }

@@ -54,6 +54,20 @@ static uint32_t file_type(const struct making *m)
     return ks_mix_file_type(m->arm.spec->preset, most);
 }
 
+/* As llama-quantize tells of it; what the importance matrix does not tell is left out. */
+static int write_imatrix(struct ks_gguf_writer *out, const struct ks_imatrix *imatrix,
+                         struct ks_error *err)
+{
+    const char *dataset = ks_imatrix_dataset(imatrix);
+    uint32_t chunks = ks_imatrix_chunks(imatrix);
+    if (ks_gguf_write_str(out, "quantize.imatrix.file", ks_imatrix_shown(imatrix), err) ||
+        (*dataset && ks_gguf_write_str(out, "quantize.imatrix.dataset", dataset, err)) ||
+        ks_gguf_write_u32(out, "quantize.imatrix.entries_count", (uint32_t)ks_imatrix_n(imatrix),
+                          err))
+        return -1;
+    return chunks ? ks_gguf_write_u32(out, "quantize.imatrix.chunks_count", chunks, err) : 0;
+}
+
 static int write_metadata(struct making *m, struct ks_error *err)
 {
     const struct ks_imatrix *imatrix = m->arm.spec->imatrix;
@@ -67,11 +81,7 @@ static int write_metadata(struct making *m, struct ks_error *err)
         return -1;
     if (!imatrix)
         return 0;
-    return ks_gguf_write_str(m->out, "quantize.imatrix.file", ks_imatrix_shown(imatrix), err) ||
-                   ks_gguf_write_u32(m->out, "quantize.imatrix.entries_count",
-                                     (uint32_t)ks_imatrix_n(imatrix), err)
-               ? -1
-               : 0;
+    return write_imatrix(m->out, imatrix, err);
 }
 
 static int list_tensors(struct making *m, struct ks_error *err)

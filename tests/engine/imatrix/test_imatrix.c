@@ -32,6 +32,8 @@ static void check_sample(const char *name)
     struct ks_imatrix *m = open_sample(name);
     assert_int_equal(ks_imatrix_n(m), 3);
     assert_string_equal(ks_imatrix_name(m, 0), "blk.0.ffn_down_exps.weight");
+    assert_string_equal(ks_imatrix_dataset(m), "words.txt");
+    assert_int_equal(ks_imatrix_chunks(m), 2);
     const float *up = weights_of(m, "blk.0.ffn_up.weight", 256, 1);
     for (int c = 0; c < 256; c++)
         assert_true(up[c] == (float)(c % 7 + 1) / 4);
@@ -170,6 +172,7 @@ static void chunks_divide_sums_and_none_leaves_them(void **state)
         put_entry(&b, "x.weight", chunks, 4, 12);
         struct ks_imatrix *m = ks_imatrix_parse("x", (const uint8_t *)b.bytes, b.len, &err);
         assert_non_null(m);
+        assert_string_equal(ks_imatrix_dataset(m), ""); /* it ends behind the entries */
         assert_true(weights_of(m, "x.weight", 4, 1)[3] == 12.0f / (float)(chunks ? chunks : 1));
         ks_imatrix_unref(m);
         ks_buf_finish(&b);

@@ -137,6 +137,14 @@ def case_an_importance_matrix_made_here_serves_here():
     again = run("imatrix", path("made.lua"), "-o", path("again.gguf"))
     assert again.returncode == 0, again.stderr
     assert open(path("made.gguf"), "rb").read() == open(path("again.gguf"), "rb").read()
+    quantize(MODEL, "Q2_K", "--imatrix", path("made.gguf"), out="told.gguf")
+    told = {m["key"]: m["value"] for m in run_json("inspect", path("told.gguf"))["metadata"]
+            if m["key"].startswith("quantize.imatrix.")}
+    made = {m["key"]: m["value"] for m in run_json("inspect", path("made.gguf"))["metadata"]}
+    assert told["quantize.imatrix.file"] == path("made.gguf")
+    assert told["quantize.imatrix.dataset"] == made["imatrix.datasets"][0] == CORPUS
+    assert told["quantize.imatrix.chunks_count"] == made["imatrix.chunk_count"]
+    assert told["quantize.imatrix.entries_count"] == 6 * 7 # the layers' matrices
 
 
 def case_what_cannot_be_made_is_refused_and_leaves_nothing():
