@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -176,9 +177,8 @@ struct ks_pool *ks_pool_create(int n_threads, struct ks_error *err)
         int failed = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
         if (failed) {
             ks_fail(err, KS_SYSTEM,
-                    "cannot start thread %d of %d (error %d); ask for fewer with "
-                    "--threads",
-                    i + 1, n_threads, failed);
+                    "cannot start thread %d of %d: %s; ask for fewer with --threads", i + 1,
+                    n_threads, strerror(failed));
             ks_pool_destroy(pool);
             return NULL;
         }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/base/caches.h"
 #include "engine/base/mapped.h"
 #include "engine/cache/folder.h"
 
@@ -61,17 +62,10 @@ static void tell(const struct ks_cache *c, const char *format, ...)
 
 char *ks_cache_folder(struct ks_error *err)
 {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     struct ks_buf b = {0};
-    int failed;
-    if (base && *base == '/') /* a relative one is to be ignored: XDG Base Directory 0.8 */
-        failed = ks_buf_printf(&b, err, "%s/kldscope/tensors", base);
-    else if (home && *home == '/')
-        failed = ks_buf_printf(&b, err, "%s/.cache/kldscope/tensors", home);
-    else
-        failed = ks_fail(err, KS_BAD_INPUT,
-                         "there is no place for a cache: set HOME or XDG_CACHE_HOME to a path that "
-                         "begins with /");
+    char *base = ks_caches_folder(err);
+    int failed = base ? ks_buf_printf(&b, err, "%s/tensors", base) : -1;
+    free(base);
     if (failed) {
         ks_buf_finish(&b);
         return NULL;

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/caches.h"
+
 #define ENDING     ".tensor"
 #define LIMIT_FILE "limit"
 
@@ -52,23 +54,10 @@ static int for_names(int fd, int (*each)(void *ctx, int fd, const char *name), v
     return result;
 }
 
-/* Makes the folder and those it lies in. */
-static int make_folder(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int failed = mkdir(path, 0700) && errno != EEXIST;
-        *slash = '/';
-        if (failed)
-            return -1;
-    }
-    return mkdir(path, 0700) && errno != EEXIST ? -1 : 0;
-}
-
 int ks_folder_open(char *path, bool make)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT && make && make_folder(path) == 0)
+    if (fd < 0 && errno == ENOENT && make && ks_caches_make(path) == 0)
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd;
 }

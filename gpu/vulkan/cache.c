@@ -4,44 +4,41 @@
  * contents; one that is cut or damaged is not shown to the driver. Nothing here is ever an error:
  * without the file pipelines take some hundred milliseconds longer.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/base/bytes.h"
+#include "engine/base/caches.h"
+#include "engine/base/whole.h"
 #include "gpu/vulkan/device.h"
 
 #define MOST_BYTES (64 << 20)
 
-/* "" where there is no place for caches. */
-static void cache_folder(const struct ks_gpu *gpu, char *out, size_t size)
+/* malloc'ed; NULL where there is no place for caches. */
+static char *cache_folder(const struct ks_gpu *gpu)
 {
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n = 0;
-    if (gpu->testing.cache_folder)
-        n = snprintf(out, size, "%s", gpu->testing.cache_folder);
-    else if (xdg && xdg[0] == '/')
-        n = snprintf(out, size, "%s/kldscope", xdg);
-    else if (home && home[0] == '/')
-        n = snprintf(out, size, "%s/.cache/kldscope", home);
-    if (n <= 0 || (size_t)n >= size)
-        out[0] = '\0';
+    struct ks_error ignored;
+    const char *of_test = gpu->testing.cache_folder;
+    if (of_test)
+        return *of_test ? strdup(of_test) : NULL;
+    return ks_caches_folder(&ignored);
 }
 
-static bool cache_path(const struct ks_gpu *gpu, char *path, size_t size)
+/* The same: FOLDER/pipelines-UUID-SHADERS. */
+static char *cache_path(const struct ks_gpu *gpu)
 {
-    char folder[512], uuid[2 * VK_UUID_SIZE + 1], shaders[33];
-    cache_folder(gpu, folder, sizeof folder);
-    if (!folder[0])
-        return false;
+    struct ks_error ignored;
+    struct ks_buf path = {0};
+    char uuid[2 * VK_UUID_SIZE + 1], shaders[33], *folder = cache_folder(gpu);
     for (size_t i = 0; i < VK_UUID_SIZE; i++)
         snprintf(uuid + 2 * i, 3, "%02x", gpu->cache_uuid[i]);
     ks_hash_hex(ks_vk_shaders_hash(), shaders);
-    int n = snprintf(path, size, "%s/pipelines-%s-%s", folder, uuid, shaders);
-    return n > 0 && (size_t)n < size;
+    if (folder && ks_buf_printf(&path, &ignored, "%s/pipelines-%s-%s", folder, uuid, shaders))
+        ks_buf_finish(&path);
+    free(folder);
+    return path.bytes;
 }
 
 /* malloc'ed, or NULL. */
@@ -75,9 +72,9 @@ static bool is_whole(const uint8_t *bytes, size_t n)
 
 VkPipelineCache ks_vk_cache_load(struct ks_gpu *gpu)
 {
-    char path[1024];
     size_t n = 0;
-    uint8_t *bytes = cache_path(gpu, path, sizeof path) ? read_file(path, &n) : NULL;
+    char *path = cache_path(gpu);
+    uint8_t *bytes = path ? read_file(path, &n) : NULL;
     bool whole = bytes && is_whole(bytes, n);
     VkPipelineCacheCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
@@ -89,50 +86,48 @@ VkPipelineCache ks_vk_cache_load(struct ks_gpu *gpu)
         cache = VK_NULL_HANDLE;
     gpu->pipelines.cache_bytes = info.initialDataSize;
     free(bytes);
+    free(path);
     return cache;
-}
-
-/* Makes the folders of a path that are missing. */
-static void make_folders(char *path)
-{
-    for (char *c = path + 1; *c; c++)
-        if (*c == '/') {
-            *c = '\0';
-            mkdir(path, 0700);
-            *c = '/';
-        }
 }
 
 static void write_file(const char *path, const uint8_t *bytes, size_t n)
 {
-    char fresh[1100];
-    snprintf(fresh, sizeof fresh, "%s.%ld", path, (long)getpid());
-    FILE *f = fopen(fresh, "wb");
-    if (!f)
-        return;
-    bool good = fwrite(bytes, 1, n, f) == n;
-    good = fclose(f) == 0 && good;
-    if (!good || rename(fresh, path) != 0)
-        unlink(fresh);
+    struct ks_error ignored;
+    struct ks_whole_file file;
+    if (ks_whole_open(&file, path, &ignored) == 0)
+        ks_whole_close(&file, ks_whole_write(&file, bytes, n, &ignored), &ignored);
+}
+
+/* Hash and contents; malloc'ed, or NULL where they are no more than were loaded. */
+static uint8_t *take_data(struct ks_gpu *gpu, size_t *size)
+{
+    const struct ks_vk_pipelines *p = &gpu->pipelines;
+    size_t n = 0;
+    if (vkGetPipelineCacheData(gpu->device, p->cache, &n, NULL) != VK_SUCCESS ||
+        n <= p->cache_bytes || n > MOST_BYTES)
+        return NULL;
+    uint8_t *bytes = malloc(sizeof(struct ks_hash) + n);
+    if (!bytes || vkGetPipelineCacheData(gpu->device, p->cache, &n,
+                                         bytes + sizeof(struct ks_hash)) != VK_SUCCESS) {
+        free(bytes);
+        return NULL;
+    }
+    struct ks_hash hash = ks_hash_bytes(bytes + sizeof hash, n);
+    memcpy(bytes, &hash, sizeof hash);
+    *size = sizeof hash + n;
+    return bytes;
 }
 
 void ks_vk_cache_save(struct ks_gpu *gpu)
 {
-    char path[1024];
-    size_t n = 0;
-    if (!gpu->pipelines.cache || gpu->lost || !cache_path(gpu, path, sizeof path) ||
-        vkGetPipelineCacheData(gpu->device, gpu->pipelines.cache, &n, NULL) != VK_SUCCESS ||
-        n <= gpu->pipelines.cache_bytes || n > MOST_BYTES)
+    if (!gpu->pipelines.cache || gpu->lost)
         return;
-    uint8_t *bytes = malloc(n + sizeof(struct ks_hash));
-    if (!bytes)
-        return;
-    if (vkGetPipelineCacheData(gpu->device, gpu->pipelines.cache, &n,
-                               bytes + sizeof(struct ks_hash)) == VK_SUCCESS) {
-        struct ks_hash hash = ks_hash_bytes(bytes + sizeof hash, n);
-        memcpy(bytes, &hash, sizeof hash);
-        make_folders(path);
-        write_file(path, bytes, n + sizeof hash);
-    }
+    size_t n;
+    char *folder = cache_folder(gpu), *path = cache_path(gpu);
+    uint8_t *bytes = path ? take_data(gpu, &n) : NULL;
+    if (bytes && folder && ks_caches_make(folder) == 0)
+        write_file(path, bytes, n);
     free(bytes);
+    free(path);
+    free(folder);
 }
