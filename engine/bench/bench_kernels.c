@@ -16,13 +16,15 @@ struct matmul {
     size_t n;
     const float *x;
     float *y;
+    int failed;
+    struct ks_error err;
 };
 
 static void multiply(void *ctx)
 {
     struct matmul *t = ctx;
-    struct ks_error err; /* only a type or a width can be wrong, and neither is */
-    ks_matmul(t->cpu, &t->w, t->x, t->w.cols, t->n, t->y, t->w.rows, &err);
+    if (ks_matmul(t->cpu, &t->w, t->x, t->w.cols, t->n, t->y, t->w.rows, &t->err))
+        t->failed = -1;
 }
 
 /* w's data, encoded from random floats; the caller's to free(). */
@@ -52,6 +54,22 @@ static uint8_t *encode(const struct ks_matrix *w, struct ks_error *err)
     return data;
 }
 
+static int time_matmul(struct bench *b, struct matmul *t, struct ks_error *err)
+{
+    double flops = 2.0 * (double)t->n * (double)t->w.cols * (double)t->w.rows;
+    double seconds = ks_bench_seconds(multiply, t);
+    if (t->failed) {
+        *err = t->err;
+        return -1;
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%zu x %llu x %llu", t->n, (unsigned long long)t->w.cols,
+             (unsigned long long)t->w.rows);
+    ks_bench_cell(b, "matmul", ks_type_info((uint32_t)t->w.type)->name, name, flops / seconds / 1e9,
+                  "GFLOP/s", b->peak / 1e9, "FMA peak");
+    return 0;
+}
+
 static int measure_matmul(struct bench *b, enum ks_type type, size_t n, size_t cols, size_t rows,
                           struct ks_error *err)
 {
@@ -59,19 +77,12 @@ static int measure_matmul(struct bench *b, enum ks_type type, size_t n, size_t c
     uint8_t *data = encode(&t.w, err);
     float *x = data ? ks_bench_floats(n * cols, err) : NULL;
     float *y = x ? ks_bench_floats(n * rows, err) : NULL;
-    if (y) {
-        t.w.data = data, t.x = x, t.y = y;
-        double flops = 2.0 * (double)n * (double)cols * (double)rows;
-        char name[64];
-        snprintf(name, sizeof name, "%zu x %zu x %zu", n, cols, rows);
-        ks_bench_cell(b, "matmul", ks_type_info((uint32_t)type)->name, name,
-                      flops / ks_bench_seconds(multiply, &t) / 1e9, "GFLOP/s", b->peak / 1e9,
-                      "FMA peak");
-    }
+    t.w.data = data, t.x = x, t.y = y;
+    int failed = y ? time_matmul(b, &t, err) : -1;
     free(data);
     free(x);
     free(y);
-    return y ? 0 : -1;
+    return failed;
 }
 
 int ks_bench_matmul(struct bench *b, struct ks_error *err)

@@ -1,13 +1,13 @@
 /*
  * The CPU's operations, and the object they run on.
  *
- * Numbers (every path gives the same bits; the scalar C in scalar.c is the definition):
+ * Numbers (every path gives the same bits; path/scalar.c is the definition, in plain C):
  * - A product's output is one chain of f32 fused multiply-adds over k = 0..K-1 in order, from 0.
  *   Vector paths run many outputs side by side and never split k. Blocking stores and reloads the
  *   same accumulator.
- * - A sum over a row uses 16 lanes: lane i adds elements i, i+16, ... in order; then lanes l and
- * l+8, l+4, l+2, l+1 are added in that order (see lanes.h).
- * - exp, log, tanh, sin, cos, pow come from math.h here, never from libm.
+ * - A sum over a row uses 16 lanes: lane i adds elements i, i+16, ... in order; then lanes 8, 4, 2
+ *   and 1 apart are added, in that order (elementary/lanes.h).
+ * - exp, log, tanh, sin, cos, pow come from elementary/math.h, never from libm.
  * - Denormals are kept.
  *
  * A ks_cpu owns a thread pool and per-worker scratch; it is used by one thread at a time (the one
