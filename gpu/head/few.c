@@ -3,10 +3,12 @@
  */
 #include "gpu/head/product.h"
 
-#define FEW_THREADS 256
-#define MOST        8  /* positions of a dispatch */
-#define SLAB_KIB    16 /* of x in shared memory; a group of a position takes one */
-#define LEAST_LANES 4  /* that any subgroup has */
+enum {
+    FEW_THREADS = 256,
+    MOST = 8,        /* positions of a dispatch */
+    SLAB_KIB = 16,   /* of x in shared memory; a group of a position takes one */
+    LEAST_LANES = 4, /* that any subgroup has */
+};
 
 struct few_where {
     uint32_t first, rows, x_first, positions, y_first, y_column, stride;

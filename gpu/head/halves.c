@@ -8,8 +8,10 @@
 #include "gpu/head/head.h"
 #include "gpu/head/twin.h"
 
-#define HALVES          65536
-#define HALVES_OF_GROUP 512 /* as in halves.comp */
+enum {
+    HALVES = 65536,
+    HALVES_OF_GROUP = 512, /* as in halves.comp */
+};
 
 static bool is_exact(const float got[HALVES])
 {

@@ -8,10 +8,12 @@
 #include "gpu/vulkan/device.h"
 
 /* Shaders work in tiles of that size; what they fill is rounded up to it. */
-#define KS_GPU_TALL 64  /* positions */
-#define KS_GPU_WIDE 128 /* rows of the weight */
+enum {
+    KS_GPU_TALL = 64,  /* positions */
+    KS_GPU_WIDE = 128, /* rows of the weight */
+};
 
-#define KS_GPU_MAXIMA_BINDING 5 /* of a tile's maxima, as in shaders/maxima.glsl */
+enum { KS_GPU_MAXIMA_BINDING = 5 }; /* of a tile's maxima, as in shaders/maxima.glsl */
 
 /* Rows first .. first + rows - 1 of a weight; first is a multiple of KS_GPU_WIDE. */
 struct ks_gpu_shard {

@@ -3,7 +3,7 @@
  */
 #include "gpu/head/product.h"
 
-#define SHARE 8 /* of the device's memory, for all that is kept */
+enum { SHARE = 8 }; /* of the device's memory, for all that is kept */
 
 bool ks_gpu_may_keep(const struct ks_gpu_weight *w, uint64_t bytes, uint64_t largest)
 {

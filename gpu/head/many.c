@@ -6,9 +6,11 @@
 
 #include "gpu/head/product.h"
 
-#define TURN_SIDE     32
-#define DECODE_ROWS   64 /* of a work-group, and pieces of a row: as in decode.comp */
-#define DECODE_PIECES 4
+enum {
+    TURN_SIDE = 32,
+    DECODE_ROWS = 64, /* of a work-group, and pieces of a row: as in decode.comp */
+    DECODE_PIECES = 4,
+};
 
 struct turn_where {
     uint32_t positions, cols;

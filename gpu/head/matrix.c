@@ -13,7 +13,7 @@ enum {
 };
 
 /* What they are given to do at least four times as fast as plain arithmetic, in its units. */
-#define MATRIX_COST 0.25
+static const double matrix_cost = 0.25;
 
 bool ks_gpu_has_matrix(const struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols)
 {
@@ -166,29 +166,36 @@ struct matrix_where {
     uint32_t x_first, height, w_first, width, stride, y_column;
 };
 
-/* The piece against the positions of a segment. */
-static int multiply(struct ks_gpu_product *p, const struct ks_gpu_piece *piece, uint32_t height,
-                    size_t segment, struct ks_error *err)
+/* The piece against the positions of a segment; groups[1] is still to come. */
+static struct ks_vk_dispatch dispatch_of(const struct ks_gpu_product *p,
+                                         const struct ks_gpu_piece *piece, size_t segment)
 {
     struct ks_gpu_grains grains = ks_gpu_grains(p->w->layout);
     size_t x_first = segment * p->y->per_segment;
     uint64_t tall = ks_gpu_round_up(ks_gpu_least(p->m - x_first, p->y->per_segment), KS_GPU_TALL);
-    struct matrix_where where = {
-        .x_first = (uint32_t)x_first,
-        .height = height,
-        .width = (uint32_t)piece->width,
-        .stride = (uint32_t)p->y->stride,
-    };
-    struct ks_vk_dispatch d = {
+    return (struct ks_vk_dispatch){
         .key = {.shader = grains.bytes == 1 ? KS_VK_MATRIX : KS_VK_MATRIX_HALVES,
                 .constants = {(uint32_t)p->w->cols, grains.block, grains.minima}},
         .buffers = {piece->grains, piece->scales, &p->gpu->turned, &p->gpu->factors,
                     &p->y->segments[segment], &p->y->maxima[segment]},
-        .push = &where,
-        .push_bytes = sizeof where,
         .groups = {(uint32_t)tall / KS_GPU_TALL, 1, 1},
     };
-    double block_flops = MATRIX_COST * 2 * KS_GPU_WIDE * (double)tall * (double)p->w->cols;
+}
+
+static int multiply(struct ks_gpu_product *p, const struct ks_gpu_piece *piece, uint32_t height,
+                    size_t segment, struct ks_error *err)
+{
+    struct matrix_where where = {
+        .x_first = (uint32_t)(segment * p->y->per_segment),
+        .height = height,
+        .width = (uint32_t)piece->width,
+        .stride = (uint32_t)p->y->stride,
+    };
+    struct ks_vk_dispatch d = dispatch_of(p, piece, segment);
+    d.push = &where;
+    d.push_bytes = sizeof where;
+    double block_flops =
+        matrix_cost * 2 * KS_GPU_WIDE * KS_GPU_TALL * d.groups[0] * (double)p->w->cols;
     uint64_t blocks = piece->width / KS_GPU_WIDE;
     uint64_t step =
         ks_gpu_least((uint64_t)(p->gpu->flops_per_submit / block_flops), KS_GPU_MOST_GROUPS);

@@ -14,7 +14,7 @@ struct ks_gpu_product {
     struct ks_vk_slot *slot; /* recording; replaced where it is full */
 };
 
-#define KS_GPU_MOST_GROUPS 65535 /* of a dispatch, in each direction */
+enum { KS_GPU_MOST_GROUPS = 65535 }; /* of a dispatch, in each direction */
 
 static inline uint64_t ks_gpu_least(uint64_t a, uint64_t b)
 {

@@ -12,10 +12,12 @@
 #include "gpu/head/sample.h"
 #include "gpu/head/twin.h"
 
-#define ROWS      150
-#define POSITIONS 67
-#define LONE      3    /* positions with one element */
-#define ALLOWED   1e-5 /* of sum |x w| */
+enum {
+    ROWS = 150,
+    POSITIONS = 67,
+    LONE = 3, /* positions with one element */
+};
+static const double allowed = 1e-5; /* of sum |x w| */
 
 struct sample {
     enum ks_gpu_layout layout;
@@ -90,7 +92,7 @@ static int compare_row(const struct sample *s, struct ks_gpu *gpu, enum ks_gpu_p
             size += (double)s->sizes[k] * fabs(x);
         }
         double got = (double)s->y[p * ROWS + row];
-        if (!(fabs(got - sum) <= ALLOWED * size))
+        if (!(fabs(got - sum) <= allowed * size))
             return ks_fail(err, KS_UNSUPPORTED,
                            "%s computes wrongly: %s of layout %s gives %.9g for row %llu of "
                            "position %zu, where the CPU has %.9g",

@@ -100,7 +100,7 @@ int ks_gpu_tile_write(struct ks_gpu_tile *t, size_t first, size_t n, const float
     return 0;
 }
 
-#define BLOCKS_OF_GROUP 8 /* as in maxima.comp */
+enum { BLOCKS_OF_GROUP = 8 }; /* as in maxima.comp */
 
 int ks_gpu_tile_find_maxima(struct ks_gpu_tile *t, size_t m, struct ks_vk_slot **slot,
                             struct ks_error *err)

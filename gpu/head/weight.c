@@ -6,7 +6,7 @@
 
 #include "gpu/head/product.h"
 
-#define MOST_COLS 65536
+enum { MOST_COLS = 65536 };
 
 /* Rows of a shard, so that its largest part fits; 0 where not even KS_GPU_WIDE rows do. */
 static uint64_t rows_of_shard(const struct ks_gpu *gpu, const uint64_t row_bytes[KS_GPU_MAX_PARTS])

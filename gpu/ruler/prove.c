@@ -11,10 +11,12 @@
 #include "gpu/ruler/ruler.h"
 #include "gpu/ruler/twin.h"
 
-#define ROWS      17003 /* more than a chunk, and odd */
-#define POSITIONS 3
-#define ARMS      2 /* the first comes with the reference's own sums */
-#define TOP       10
+enum {
+    ROWS = 17003, /* more than a chunk, and odd */
+    POSITIONS = 3,
+    ARMS = 2, /* the first comes with the reference's own sums */
+    TOP = 10,
+};
 
 struct sample {
     float *reference, *arm; /* (POSITIONS, ROWS) */

@@ -8,19 +8,21 @@
 #include "gpu/vulkan/device.h"
 
 /* As in shaders/ruler/row.glsl. */
-#define KS_GPU_SLICE         512
-#define KS_GPU_SLICES        32
-#define KS_GPU_CHUNK         (KS_GPU_SLICES * KS_GPU_SLICE)
-#define KS_GPU_SLICE_BLOCKS  4
-#define KS_GPU_CHUNKS        32 /* of a row at most: 524,288 logits */
-#define KS_GPU_SUMS          6
-#define KS_GPU_ARM_SUMS      4 /* without the reference's own */
-#define KS_GPU_TABLE         801
-#define KS_GPU_TARGETS_WORD  832
-#define KS_GPU_RECORDS_WORD  (KS_GPU_TARGETS_WORD + KS_GPU_MAX_POSITIONS)
-#define KS_GPU_RECORD_WORDS  8
-#define KS_GPU_PARTIAL_WORDS 16
-#define KS_GPU_ANSWER_WORDS  22 /* before the top columns */
+enum {
+    KS_GPU_SLICE = 512,
+    KS_GPU_SLICES = 32,
+    KS_GPU_CHUNK = KS_GPU_SLICES * KS_GPU_SLICE,
+    KS_GPU_SLICE_BLOCKS = 4,
+    KS_GPU_CHUNKS = 32, /* of a row at most: 524,288 logits */
+    KS_GPU_SUMS = 6,
+    KS_GPU_ARM_SUMS = 4, /* without the reference's own */
+    KS_GPU_TABLE = 801,
+    KS_GPU_TARGETS_WORD = 832,
+    KS_GPU_RECORDS_WORD = KS_GPU_TARGETS_WORD + KS_GPU_MAX_POSITIONS,
+    KS_GPU_RECORD_WORDS = 8,
+    KS_GPU_PARTIAL_WORDS = 16,
+    KS_GPU_ANSWER_WORDS = 22, /* before the top columns */
+};
 
 /* In their order. */
 enum ks_gpu_sum {
@@ -59,6 +61,9 @@ struct ks_gpu_ruler {
     struct ks_gpu_answers queue[KS_GPU_AHEAD];
     size_t oldest, waiting;
 };
+
+/* Of a position, in answers.c. */
+uint64_t ks_gpu_answer_words(const struct ks_gpu_ruler *r);
 
 /* e^(-i / 16), and 0 at the end. */
 void ks_gpu_ruler_table(float table[KS_GPU_TABLE]);

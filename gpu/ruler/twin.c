@@ -5,8 +5,10 @@
 #include "engine/base/bytes.h"
 #include "gpu/ruler/ruler.h"
 
-#define THREADS 128
-#define RUN     4 /* slices */
+enum {
+    THREADS = 128,
+    RUN = 4, /* slices */
+};
 
 /* ------------------------------------------------------------------ peaks */
 

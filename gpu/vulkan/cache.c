@@ -14,7 +14,7 @@
 #include "engine/base/whole.h"
 #include "gpu/vulkan/device.h"
 
-#define MOST_BYTES (64 << 20)
+enum { MOST_BYTES = 64 << 20 };
 
 /* malloc'ed; NULL where there is no place for caches. */
 static char *cache_folder(const struct ks_gpu *gpu)

@@ -139,8 +139,10 @@ static bool has_compute(VkPhysicalDevice physical)
     return false;
 }
 
-#define SHARED_NEEDED   24576
-#define SUBGROUP_NEEDED 4
+enum {
+    SHARED_NEEDED = 24576,
+    SUBGROUP_NEEDED = 4,
+};
 
 static void judge(VkPhysicalDevice physical, struct ks_gpu_info *info)
 {

@@ -8,16 +8,16 @@
 #include "gpu/vulkan/khr.h"
 
 /* Shaders index words with 32 bits; and shards that large cost nothing more. */
-#define MOST_BYTES ((VkDeviceSize)1 << 30)
+static const VkDeviceSize most_bytes = (VkDeviceSize)1 << 30;
 
 /* Of a decoded piece, of which there are two: large enough to fill any device that has such memory,
  * small beside its memory. */
-#define SCRATCH_BYTES ((VkDeviceSize)64 << 20)
-#define SCRATCH_SHARE 64 /* of the device's memory */
-#define SCRATCH_MOST  ((VkDeviceSize)256 << 20)
+static const VkDeviceSize scratch_least = (VkDeviceSize)64 << 20;
+static const VkDeviceSize scratch_most = (VkDeviceSize)256 << 20;
+enum { SCRATCH_SHARE = 64 }; /* of the device's memory */
 
 /* Where as many positions share the decoding, it costs less than unpacking for every 64 of them. */
-#define WORTH_DECODING 193
+enum { WORTH_DECODING = 193 };
 
 /* What the slowest device of a kind does in well under 100 ms. */
 static double flops_of_kind(enum ks_gpu_kind kind)
@@ -42,7 +42,7 @@ static VkDeviceSize scratch_of(const struct ks_gpu *gpu)
     VkDeviceSize share = gpu->info.memory_bytes / SCRATCH_SHARE;
     if (gpu->testing.scratch_bytes)
         return gpu->testing.scratch_bytes;
-    return share < SCRATCH_BYTES ? SCRATCH_BYTES : least(share, SCRATCH_MOST);
+    return share < scratch_least ? scratch_least : least(share, scratch_most);
 }
 
 static void set_limits(struct ks_gpu *gpu)
@@ -54,7 +54,7 @@ static void set_limits(struct ks_gpu *gpu)
         gpu->info.max_allocation_bytes =
             least(gpu->info.max_allocation_bytes, t->max_allocation_bytes);
     gpu->max_bytes =
-        least(MOST_BYTES, least(gpu->info.max_binding_bytes, gpu->info.max_allocation_bytes));
+        least(most_bytes, least(gpu->info.max_binding_bytes, gpu->info.max_allocation_bytes));
     gpu->max_bytes &= ~(VkDeviceSize)15;
     gpu->scratch_bytes = least(scratch_of(gpu), gpu->max_bytes);
     gpu->worth_decoding = t->worth_decoding ? t->worth_decoding : WORTH_DECODING;
@@ -97,42 +97,56 @@ static uint32_t compute_family(VkPhysicalDevice physical)
 
 static const char *const matrix_extension[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
 
+/* What is asked of a device, in a chain; not to be copied. */
+struct features {
+    VkPhysicalDeviceFeatures2 all;
+    VkPhysicalDeviceVulkan11Features vulkan11;
+    VkPhysicalDeviceVulkan12Features vulkan12;
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices;
+};
+
+static void ask_for(const struct ks_gpu_info *has, struct features *f)
+{
+    f->matrices = (VkPhysicalDeviceCooperativeMatrixFeaturesKHR){
+        .sType = (VkStructureType)VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+        .cooperativeMatrix = VK_TRUE,
+    };
+    f->vulkan12 = (VkPhysicalDeviceVulkan12Features){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = has->matrix_cores ? &f->matrices : NULL,
+        .timelineSemaphore = VK_TRUE,
+        .storageBuffer8BitAccess = has->storage_8bit,
+        .shaderFloat16 = has->f16,
+        .shaderInt8 = has->int8,
+        .vulkanMemoryModel = has->matrix_cores,
+    };
+    f->vulkan11 = (VkPhysicalDeviceVulkan11Features){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+        .pNext = &f->vulkan12,
+        .storageBuffer16BitAccess = has->storage_16bit,
+    };
+    f->all = (VkPhysicalDeviceFeatures2){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+        .pNext = &f->vulkan11,
+        .features = {.shaderInt64 = has->int64},
+    };
+}
+
 static int create_device(struct ks_gpu *gpu, struct ks_error *err)
 {
     float priority = 1;
+    struct features features;
     gpu->family = compute_family(gpu->physical);
+    ask_for(&gpu->info, &features);
     VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
         .queueFamilyIndex = gpu->family,
         .queueCount = 1,
         .pQueuePriorities = &priority,
     };
-    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
-        .sType = (VkStructureType)VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
-        .cooperativeMatrix = VK_TRUE,
-    };
-    VkPhysicalDeviceVulkan12Features vulkan12 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-        .pNext = gpu->info.matrix_cores ? &matrices : NULL,
-        .timelineSemaphore = VK_TRUE,
-        .storageBuffer8BitAccess = gpu->info.storage_8bit,
-        .shaderFloat16 = gpu->info.f16,
-        .shaderInt8 = gpu->info.int8,
-        .vulkanMemoryModel = gpu->info.matrix_cores,
-    };
-    VkPhysicalDeviceVulkan11Features vulkan11 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
-        .pNext = &vulkan12,
-        .storageBuffer16BitAccess = gpu->info.storage_16bit,
-    };
-    VkPhysicalDeviceFeatures2 features = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-        .pNext = &vulkan11,
-        .features = {.shaderInt64 = gpu->info.int64},
-    };
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-        .pNext = &features,
+        .pNext = &features.all,
         .queueCreateInfoCount = 1,
         .pQueueCreateInfos = &queue,
         .enabledExtensionCount = gpu->info.matrix_cores,

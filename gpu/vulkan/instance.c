@@ -62,8 +62,8 @@ static int fail_to_create(VkResult result, struct ks_error *err)
     return named ? ks_fail_advice(err, advice) : -1;
 }
 
-int ks_vk_instance_create(const struct ks_gpu_testing *testing, VkInstance *instance,
-                          VkDebugUtilsMessengerEXT *messenger, struct ks_error *err)
+/* Where nobody listens, testing is NULL. */
+static VkResult create_instance(const struct ks_gpu_testing *testing, VkInstance *instance)
 {
     VkApplicationInfo app = {
         .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -81,8 +81,7 @@ int ks_vk_instance_create(const struct ks_gpu_testing *testing, VkInstance *inst
         .enabledValidationFeatureCount = sizeof validate_all / sizeof *validate_all,
         .pEnabledValidationFeatures = validate_all,
     };
-    bool listen = testing && testing->message;
-    if (listen) {
+    if (testing) {
         messages = listener(testing); /* for creating and destroying the instance itself */
         info.pNext = &features;
         info.enabledLayerCount = 1;
@@ -90,9 +89,16 @@ int ks_vk_instance_create(const struct ks_gpu_testing *testing, VkInstance *inst
         info.enabledExtensionCount = 2;
         info.ppEnabledExtensionNames = debug_extensions;
     }
+    return vkCreateInstance(&info, NULL, instance);
+}
+
+int ks_vk_instance_create(const struct ks_gpu_testing *testing, VkInstance *instance,
+                          VkDebugUtilsMessengerEXT *messenger, struct ks_error *err)
+{
+    bool listen = testing && testing->message;
     *instance = VK_NULL_HANDLE;
     *messenger = VK_NULL_HANDLE;
-    VkResult result = vkCreateInstance(&info, NULL, instance);
+    VkResult result = create_instance(listen ? testing : NULL, instance);
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
         return 0;
     if (result != VK_SUCCESS)

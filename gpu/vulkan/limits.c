@@ -7,11 +7,14 @@
 #include "engine/base/clock.h"
 #include "gpu/vulkan/device.h"
 
-#define ROUNDS     20
-#define WARM_UP_NS 200000000 /* an idle device has lowered its clock */
-#define THREADS    256
-#define EACH       4 /* this and what follows: as in limit.comp */
-#define TURNS      256
+enum {
+    ROUNDS = 20,
+    WARM_UP_NS = 200000000, /* an idle device has lowered its clock */
+    /* As in limit.comp. */
+    THREADS = 256,
+    EACH = 4,
+    TURNS = 256,
+};
 
 enum kind { COPY, READ, ARITHMETIC };
 

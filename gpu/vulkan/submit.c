@@ -9,7 +9,7 @@
 /* Longer than anything a slot holds takes on any device; past it the driver hangs. */
 #define PATIENCE_NS 120000000000u
 
-static int slot_init(struct ks_gpu *gpu, struct ks_vk_slot *slot, struct ks_error *err)
+static int create_commands(struct ks_gpu *gpu, struct ks_vk_slot *slot, struct ks_error *err)
 {
     VkCommandPoolCreateInfo pool = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -27,6 +27,13 @@ static int slot_init(struct ks_gpu *gpu, struct ks_vk_slot *slot, struct ks_erro
     result = vkAllocateCommandBuffers(gpu->device, &commands, &slot->commands);
     if (result != VK_SUCCESS)
         return ks_vk_fail(gpu, result, "vkAllocateCommandBuffers", "a slot", err);
+    return 0;
+}
+
+static int slot_init(struct ks_gpu *gpu, struct ks_vk_slot *slot, struct ks_error *err)
+{
+    if (create_commands(gpu, slot, err) != 0)
+        return -1;
     VkDescriptorPoolSize size = {
         .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
         .descriptorCount = KS_VK_SETS * KS_VK_BINDINGS,
@@ -37,7 +44,7 @@ static int slot_init(struct ks_gpu *gpu, struct ks_vk_slot *slot, struct ks_erro
         .poolSizeCount = 1,
         .pPoolSizes = &size,
     };
-    result = vkCreateDescriptorPool(gpu->device, &sets, NULL, &slot->sets);
+    VkResult result = vkCreateDescriptorPool(gpu->device, &sets, NULL, &slot->sets);
     if (result != VK_SUCCESS)
         return ks_vk_fail(gpu, result, "vkCreateDescriptorPool", "a slot", err);
     return ks_vk_buffer_create(gpu, KS_VK_STAGING, KS_VK_STAGE, "the staging buffer", &slot->stage,
