@@ -1,13 +1,16 @@
-// Many positions by cooperative matrices: y = x W^T of stored integers, which are exact in f16, or, where
-// HALVES is defined, of f16, and of x in two halves (split.comp). Products are added in f32 over the elements that share a scale; then
-// scale and sum join an f32 accumulator, and so does the minimum, times the sum of x over them.
+// Many positions by cooperative matrices: y = x W^T of stored integers, which are exact in f16, or,
+// where HALVES is defined, of f16, and of x in two halves (split.comp). Products are added in f32 over
+// the elements that share a scale; then scale and sum join an f32 accumulator, and so does the minimum,
+// times the sum of x over them.
 //
 // A work-group makes 64 positions x 128 rows, a subgroup 32 x 64 of them by itself: x and the integers
 // lie in memory as its lanes hold them (lanes.comp), so neither shared memory nor barriers are needed,
 // and what the next 32 k take is read while these are multiplied. Every output is one chain over k
 // whose order hangs on COLS alone. Twin: ks_gpu_twin_matrix, to a tolerance.
 //
-// One matrix a declaration: the second loses its use in some compilers.
+// One matrix a declaration: the second loses its use in some compilers. Registers are full, and what a
+// compiler makes of it hangs on how things are written: the bits don't, but times are to be measured
+// after every change, of each layout (gpu/README.md).
 #version 460
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
@@ -54,26 +57,44 @@ shared uvec4 corner[SUBGROUPS][16u * LINE];
 const int BY_ROWS = gl_CooperativeMatrixLayoutRowMajor;
 const int BY_COLUMNS = gl_CooperativeMatrixLayoutColumnMajor;
 
+#if defined(HALVES)
+const uint QUADS = 2u; // uvec4 of a lane for 32 k of 16 rows
+#else
+const uint QUADS = 1u;
+#endif
+
 // What a lane reads of 32 k ahead of time: of x the high and low halves of 16 k, then of the next 16;
-// and the integers, while f16 would not find registers.
+// and the elements.
 struct Step {
     uvec4 x[DOWN][4];
-#if !defined(HALVES)
-    uvec4 w[ACROSS];
-#endif
+    uvec4 w[ACROSS][QUADS];
 };
 
-Step fetch(uint step, uint position, uint row)
+// Where the first of them lie, which is found once.
+struct Place {
+    uint x[DOWN];
+    uint w[ACROSS];
+};
+
+Place place_of(uint position, uint row)
+{
+    Place at;
+    [[unroll]] for (uint i = 0u; i < DOWN; i++)
+        at.x[i] = (position / 16u + i) * (COLS / 16u) * 64u + gl_SubgroupInvocationID;
+    [[unroll]] for (uint j = 0u; j < ACROSS; j++)
+        at.w[j] = (row / 16u + j) * (COLS / 32u * QUADS) * 32u + gl_SubgroupInvocationID;
+    return at;
+}
+
+Step fetch(Place at, uint step)
 {
     Step s;
-    uint lane = gl_SubgroupInvocationID;
     [[unroll]] for (uint i = 0u; i < DOWN; i++)
         [[unroll]] for (uint k = 0u; k < 4u; k++)
-            s.x[i][k] = halves[((position / 16u + i) * (COLS / 8u) + step * 4u + k) * 32u + lane];
-#if !defined(HALVES)
+            s.x[i][k] = halves[at.x[i] + step * 128u + k * 32u];
     [[unroll]] for (uint j = 0u; j < ACROSS; j++)
-        s.w[j] = grains[((row / 16u + j) * (COLS / 32u) + step) * 32u + lane];
-#endif
+        [[unroll]] for (uint k = 0u; k < QUADS; k++)
+            s.w[j][k] = grains[at.w[j] + (step * QUADS + k) * 32u];
     return s;
 }
 
@@ -115,8 +136,6 @@ void set_w(out W_MATRIX m, uvec2 v)
 
 #endif
 
-SUMS acc[DOWN][ACROSS];
-
 SUMS row_of_scales(uint line, uint row)
 {
     SUMS m;
@@ -124,7 +143,7 @@ SUMS row_of_scales(uint line, uint row)
     return m;
 }
 
-void multiply(Step s, uint step, uint position, uint row)
+void multiply(inout SUMS acc[DOWN][ACROSS], Step s, uint step, uint position, uint row)
 {
     X_MATRIX high[DOWN][2];
     X_MATRIX low[DOWN][2];
@@ -136,12 +155,11 @@ void multiply(Step s, uint step, uint position, uint row)
     [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
         W_MATRIX q[2];
 #if defined(HALVES)
-        uint at = ((row / 16u + j) * (COLS / 16u) + step * 2u) * 32u + gl_SubgroupInvocationID;
-        set_w(q[0], grains[at]);
-        set_w(q[1], grains[at + 32u]);
+        set_w(q[0], s.w[j][0]);
+        set_w(q[1], s.w[j][1]);
 #else
-        set_w(q[0], s.w[j].xy);
-        set_w(q[1], s.w[j].zw);
+        set_w(q[0], s.w[j][0].xy);
+        set_w(q[1], s.w[j][0].zw);
 #endif
         [[unroll]] for (uint part = 0u; part < DEEP / BLOCK; part++) {
             uint block = step * (DEEP / BLOCK) + part;
@@ -170,20 +188,24 @@ void multiply(Step s, uint step, uint position, uint row)
     }
 }
 
-// The largest of four.
-uint order_of(vec4 v)
+// As integers, the bits of floats rise with those that are not negative, and fall with the others: the
+// largest of both and the smallest are enough to find the largest float.
+void widen_range(inout ivec2 range, vec4 v)
 {
-    uvec4 bits = floatBitsToUint(v);
-    return max(max(order(bits.x), order(bits.y)), max(order(bits.z), order(bits.w)));
+    ivec4 b = floatBitsToInt(v);
+    range.x = max(range.x, max(max(b.x, b.y), max(b.z, b.w)));
+    range.y = min(range.y, min(min(b.x, b.y), min(b.z, b.w)));
 }
 
 // By way of shared memory, 16 positions x 32 rows at a time, so that whole lines are written, and the
 // largest of every position is found. p, w: the subgroup's first position and row in the tile.
-void leave(uint p, uint w)
+void leave(SUMS acc[DOWN][ACROSS], uint p, uint w)
 {
     uint quad = gl_SubgroupInvocationID % 8u;
     [[unroll]] for (uint i = 0u; i < DOWN; i++) {
-        uint most[4] = uint[](0u, 0u, 0u, 0u);
+        ivec2 range[4];
+        [[unroll]] for (uint r = 0u; r < 4u; r++)
+            range[r] = ivec2(0x80000000, 0x7fffffff);
         [[unroll]] for (uint j = 0u; j < ACROSS; j += 2u) {
             subgroupBarrier();
             coopMatStore(acc[i][j], corner[gl_SubgroupID], 0u, LINE, BY_ROWS);
@@ -196,14 +218,15 @@ void leave(uint p, uint w)
                 vec4 v = uintBitsToFloat(corner[gl_SubgroupID][line * LINE + quad]) *
                          factors[x_first + position];
                 y[(position * stride + column) / 4u + quad] = v;
-                most[r] = max(most[r], order_of(v));
+                widen_range(range[r], v);
             }
         }
         [[unroll]] for (uint r = 0u; r < 4u; r++) {
+            uint most = order(uint(range[r].x >= 0 ? range[r].x : range[r].y));
             [[unroll]] for (uint apart = 4u; apart > 0u; apart >>= 1)
-                most[r] = max(most[r], subgroupShuffleXor(most[r], apart));
+                most = max(most, subgroupShuffleXor(most, apart));
             if (quad == 0u)
-                offer_maximum(p + 16u * i + 4u * r + gl_SubgroupInvocationID / 8u, most[r]);
+                offer_maximum(p + 16u * i + 4u * r + gl_SubgroupInvocationID / 8u, most);
         }
     }
 }
@@ -213,18 +236,20 @@ void main()
     uint p = gl_SubgroupID % 2u * 32u, w = gl_SubgroupID / 2u * 64u;
     uint position = x_first + gl_WorkGroupID.x * TALL + p;
     uint row = w_first + gl_WorkGroupID.y * WIDE + w;
+    SUMS acc[DOWN][ACROSS];
     [[unroll]] for (uint i = 0u; i < DOWN; i++)
         [[unroll]] for (uint j = 0u; j < ACROSS; j++)
             acc[i][j] = SUMS(0.0);
-    clear_maxima();
-    Step next = fetch(0u, position, row);
+    Place at = place_of(position, row);
+    Step next = fetch(at, 0u);
     for (uint step = 0u; step < COLS / DEEP; step++) {
         Step now = next;
-        next = fetch(step + 1u < COLS / DEEP ? step + 1u : 0u, position, row);
-        multiply(now, step, position, row);
+        next = fetch(at, step + 1u < COLS / DEEP ? step + 1u : 0u);
+        multiply(acc, now, step, position, row);
     }
+    clear_maxima();
     barrier();
-    leave(p, w);
+    leave(acc, p, w);
     barrier();
     store_maxima(gl_WorkGroupID.x * TALL, y_column / WIDE + gl_WorkGroupID.y, stride / WIDE);
 }
