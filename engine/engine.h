@@ -527,6 +527,16 @@ int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const 
                 struct ks_error *err);
 
 /*
+ * Tells what ks_quantize would write, and makes nothing: tensor is called for each in the file's
+ * order, with the type and bytes it would have (the info's strings live as long as the model).
+ * What ks_quantize would refuse in a recipe is refused here. Of hooks, warn is called.
+ */
+int ks_quantize_preview(struct ks_model *model, const struct ks_arm_spec *recipe,
+                        const struct ks_making_hooks *hooks,
+                        void (*tensor)(void *ctx, size_t i, const struct ks_tensor_info *becomes),
+                        void *ctx, struct ks_quantized *out, struct ks_error *err);
+
+/*
  * Makes an importance matrix of a plan's reference from its corpora, in GGUF as llama-imatrix has
  * it: of every matrix in the layers, the sums of the squares of what it multiplies, by column.
  * Every document counts whole, cut into windows of plan->window tokens (0: 512, or the context)

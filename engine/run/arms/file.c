@@ -94,13 +94,22 @@ static int list_tensors(struct making *m, struct ks_error *err)
     return 0;
 }
 
+static int find_bytes(const struct making *m, size_t i, uint64_t *bytes, struct ks_error *err)
+{
+    const struct ks_matrix *w = &m->arm.tensors[i];
+    uint64_t row;
+    return ks_type_row_bytes(type_of(m, i), w->cols, &row) && ks_mul_u64(row, w->rows, bytes)
+               ? 0
+               : ks_fail_memory(err, UINT64_MAX, "a quantized tensor");
+}
+
 static int write_tensor(struct making *m, size_t i, struct ks_error *err)
 {
     const struct ks_matrix *w = &m->arm.tensors[i];
     const struct ks_importance *importance = m->arm.importance;
-    uint64_t row, bytes;
-    if (!ks_type_row_bytes(type_of(m, i), w->cols, &row) || !ks_mul_u64(row, w->rows, &bytes))
-        return ks_fail_memory(err, UINT64_MAX, "a quantized tensor");
+    uint64_t bytes = 0;
+    if (find_bytes(m, i, &bytes, err))
+        return -1;
     if (type_of(m, i) == w->type)
         return ks_gguf_write_data(m->out, w->data, bytes, err);
     uint8_t *made = ks_alloc_aligned((size_t)bytes, 1);
@@ -146,17 +155,50 @@ static bool is_same_file(const char *a, const char *b)
            of_a.st_ino == of_b.st_ino;
 }
 
+static int resolve(struct ks_arm *arm, const struct ks_arm_spec *recipe, struct ks_model *model,
+                   const struct ks_making_hooks *hooks, struct ks_error *err)
+{
+    if (recipe->model)
+        return ks_fail(err, KS_BAD_INPUT, "arm \"%s\" is a file already: %s", recipe->name,
+                       ks_model_info(recipe->model)->shown);
+    return ks_arm_resolve(arm, recipe, model, hooks->warn, hooks->ctx, err);
+}
+
+static struct ks_quantized sum_up(const struct ks_arm *arm)
+{
+    return (struct ks_quantized){arm->bytes, 8.0 * (double)arm->bytes / (double)arm->elements};
+}
+
+int ks_quantize_preview(struct ks_model *model, const struct ks_arm_spec *recipe,
+                        const struct ks_making_hooks *hooks,
+                        void (*tensor)(void *ctx, size_t i, const struct ks_tensor_info *becomes),
+                        void *ctx, struct ks_quantized *out, struct ks_error *err)
+{
+    struct making m = {.gguf = ks_model_gguf(model)};
+    if (resolve(&m.arm, recipe, model, hooks, err))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; i < ks_gguf_n_tensors(m.gguf) && !failed; i++) {
+        struct ks_tensor_info info = ks_model_tensor_info(model, i);
+        info.type = ks_type_info(type_of(&m, i))->name;
+        failed = find_bytes(&m, i, &info.bytes, err);
+        if (!failed)
+            tensor(ctx, i, &info);
+    }
+    if (!failed)
+        *out = sum_up(&m.arm);
+    ks_arm_finish(&m.arm);
+    return failed;
+}
+
 int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const char *path,
                 int threads, const struct ks_making_hooks *hooks, struct ks_quantized *out,
                 struct ks_error *err)
 {
     struct making m = {.gguf = ks_model_gguf(model), .hooks = hooks};
-    if (recipe->model)
-        return ks_fail(err, KS_BAD_INPUT, "arm \"%s\" is a file already: %s", recipe->name,
-                       ks_model_info(recipe->model)->shown);
     if (is_same_file(ks_model_info(model)->path, path))
         return ks_fail(err, KS_BAD_INPUT, "%s: is the model itself; name another file", path);
-    if (ks_arm_resolve(&m.arm, recipe, model, hooks->warn, hooks->ctx, err))
+    if (resolve(&m.arm, recipe, model, hooks, err))
         return -1;
     if (ks_kv_rounds(&m.arm.rounding) && hooks->warn)
         hooks->warn(hooks->ctx, "what keys and values are kept in is not in the file: whoever runs "
@@ -166,9 +208,7 @@ int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const 
         m.how.encoders ? ks_pool_create(threads ? threads : ks_threads_allowed(), err) : NULL;
     int failed = m.how.pool ? write_file(&m, path, err) : -1;
     if (!failed)
-        *out = (struct ks_quantized){.bytes = m.arm.bytes,
-                                     .bits_per_weight =
-                                         8.0 * (double)m.arm.bytes / (double)m.arm.elements};
+        *out = sum_up(&m.arm);
     ks_pool_destroy(m.how.pool);
     ks_encoders_destroy(m.how.encoders);
     ks_arm_finish(&m.arm);

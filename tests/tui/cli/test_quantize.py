@@ -93,6 +93,21 @@ def case_overrides_and_pure_are_heeded():
     assert types["blk.1.ffn_up.weight"] == "MXFP4" and types["blk.0.ffn_up.weight"] == "F16"
 
 
+def case_a_dry_run_tells_the_types_and_bytes_of_the_file_and_writes_none():
+    words = (MODEL, "Q3_K_M", "--override", r"blk\.0\.attn_q=Q8_0")
+    dry = run("quantize", *words, "--dry-run", cwd=KEEP.name)
+    assert dry.returncode == 0 and not dry.stderr, dry
+    *rows, total = (line.split() for line in dry.stdout.splitlines())
+    made, was = tensors(quantize(*words, out="wet.gguf")), tensors(MODEL)
+    assert rows == [[name, was[name]["type"], "->", t["type"], str(t["bytes"])]
+                    for name, t in made.items()]
+    assert total[0] == "Q3_K_M:" and total[1] == f"{sum(t['bytes'] for t in made.values()) / 1e6:.1f}"
+    before = os.listdir(KEEP.name)
+    run("quantize", *words, "--dry-run", "-o", path("refused.gguf"))
+    assert os.listdir(KEEP.name) == before
+    refused(MODEL, "IQ2_XS", "--dry-run", says=["blk.0.", "importance matrix"])
+
+
 def case_importance_reaches_the_file_and_a_scenario_says_the_same():
     weights = weigh_columns("weights.dat")
     with open(path("arms.lua"), "w") as f:
