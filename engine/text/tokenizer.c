@@ -163,26 +163,22 @@ static int escape_spaces(struct session *s, bool prefix, const char **text, size
     return 0;
 }
 
-/* Words begin where a run of space marks does, where no token spans them; then merging word by word
- * is the same and faster. */
-static size_t next_mark(const char *text, size_t len)
+/* Where the first characters of text end that merges may join. */
+static size_t joined_end(const struct ks_vocab *v, const char *text, size_t len)
 {
-    bool after_mark = true;
-    for (size_t i = 0, n; i < len; i += n) {
-        bool mark =
-            len - i >= KS_SPACE_MARK_LEN && memcmp(text + i, KS_SPACE_MARK, KS_SPACE_MARK_LEN) == 0;
-        if (mark && !after_mark)
-            return i;
-        after_mark = mark;
-        n = ks_utf8_length((unsigned char)text[i]);
-    }
-    return len;
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t i = ks_utf8_length(bytes[0]);
+    while (i < len && v->joined[bytes[i - 1]][bytes[i] / 64] >> bytes[i] % 64 & 1)
+        i += ks_utf8_length(bytes[i]);
+    return i < len ? i : len;
 }
 
-static int put_marked(struct session *s, const char *text, size_t len)
+/* Merges characters, as far as they can be joined at a time: the same as all at once, but faster,
+ * and what is merged at a time repeats like words. */
+static int put_joined(struct session *s, const char *text, size_t len)
 {
     while (len) {
-        size_t n = s->v->space_starts ? next_mark(text, len) : len;
+        size_t n = joined_end(s->v, text, len);
         if (put_merged(s, text, n))
             return -1;
         text += n;
@@ -196,7 +192,7 @@ static int put_word(struct session *s, const char *word, size_t len)
     if (!is_raw(s))
         return put_merged(s, word, len);
     int32_t whole = find_whole(s, word, len);
-    return whole >= 0 ? ks_tokens_put(s->out, whole, s->err) : put_marked(s, word, len);
+    return whole >= 0 ? ks_tokens_put(s->out, whole, s->err) : put_joined(s, word, len);
 }
 
 static int put_text(struct session *s, const char *text, size_t len, bool prefix)
@@ -205,7 +201,7 @@ static int put_text(struct session *s, const char *text, size_t len, bool prefix
     if (escapes && escape_spaces(s, prefix, &text, &len))
         return -1;
     if (!s->splitter)
-        return put_marked(s, text, len);
+        return put_joined(s, text, len);
     if (ks_split_run(s->splitter, &s->split, text, len, s->err))
         return -1;
     size_t start = 0;

@@ -206,16 +206,15 @@ static int rank_scores(struct ks_vocab *v, struct ks_error *err)
     return 0;
 }
 
-/* A space mark behind something else inside a token would join words. */
-static void find_inner_spaces(struct ks_vocab *v)
+/* ------------------------------------------------------------------ what merges can join */
+
+static void find_joined(struct ks_vocab *v)
 {
-    v->space_starts = true;
     for (size_t i = 0; i < v->n; i++) {
-        struct ks_str s = v->text[i];
-        for (size_t j = 1; j + KS_SPACE_MARK_LEN <= s.len; j++) {
-            if (memcmp(s.bytes + j, KS_SPACE_MARK, 3) == 0 &&
-                (j < 3 || memcmp(s.bytes + j - 3, KS_SPACE_MARK, 3) != 0))
-                v->space_starts = false;
+        const unsigned char *key = (const unsigned char *)v->key[i].bytes;
+        for (size_t j = 0; key && j < v->key[i].len; j += ks_utf8_length(key[j])) {
+            if (j > 0)
+                v->joined[key[j - 1]][key[j] / 64] |= (uint64_t)1 << key[j] % 64;
         }
     }
 }
@@ -306,7 +305,7 @@ int ks_vocab_load(struct ks_vocab *v, const struct ks_gguf *g, const char *pre,
     ks_index_finish(&texts);
     if (rc)
         return -1;
-    find_inner_spaces(v);
+    find_joined(v);
     return v->model == KS_VOCAB_SPM ? rank_scores(v, err) : ks_vocab_load_merges(v, g, err);
 }
 

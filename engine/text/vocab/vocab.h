@@ -49,7 +49,9 @@ struct ks_vocab {
     struct ks_hash merges_hash;
     int32_t bos, eos, unk; /* -1: none */
     bool add_bos, add_eos, add_space_prefix;
-    bool space_starts; /* no token and no merge joins U+2581 to something else before it */
+    /* Bit b of joined[a]: in some token a character that ends with byte a stands before one that
+     * begins with byte b. Where others meet, no merge joins them. For tokens in UTF-8. */
+    uint64_t joined[256][4];
     char *arena[2];
 };
 

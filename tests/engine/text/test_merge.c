@@ -143,6 +143,66 @@ static void of_all_pairs_the_best_is_joined_and_of_equals_the_leftmost(void **st
     }
 }
 
+/* text's ids are those of one merge of `spaced`, which is text as the vocabulary spells it. */
+static void assert_ids_of_one_merge(const struct ks_tokenizer *t, const struct ks_vocab *v,
+                                    const char *text, const char *spaced)
+{
+    struct ks_merger m = {0};
+    struct ks_tokens got = {0}, want = {0};
+    struct ks_error err;
+    start(&m, v, spaced, strlen(spaced));
+    run(&m, v, spaced);
+    for (size_t i = 0; i < m.n; i++) {
+        const struct ks_piece *p = &m.pieces[i];
+        for (size_t k = 0; k < (p->id < 0 ? p->len : 1); k++) {
+            int32_t byte = v->byte_id[(unsigned char)spaced[p->start + k]];
+            assert_int_equal(ks_tokens_put(&want, p->id < 0 ? byte : p->id, &err), 0);
+        }
+    }
+    if (ks_tokenize(t, text, strlen(text), 0, &got, &err))
+        fail_msg("%s", err.text);
+    if (got.n != want.n || memcmp(got.ids, want.ids, got.n * sizeof *got.ids) != 0)
+        fail_msg("\"%s\" has other ids in parts", text);
+    ks_tokens_finish(&got);
+    ks_tokens_finish(&want);
+    ks_merger_finish(&m);
+}
+
+/* Characters that no token joins are merged apart; the ids are those of merging all at once. */
+static void a_text_merged_in_parts_has_the_ids_of_the_whole(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"text/spm-1000-nospace.gguf", "text/bpe-gemma4.gguf"};
+    static const char *const units[] = {"the",  "in", "er",           "q",           ",", ".", "1",
+                                        "\xC3", "\n", "\xE4\xBD\xA0", KS_SPACE_MARK, " "};
+    uint64_t seed = 11;
+    for (int f = 0; f < 2; f++) {
+        struct ks_error err;
+        struct ks_vocab v = {0};
+        load(&v, files[f]);
+        struct ks_gguf *g = open_file(files[f]);
+        struct ks_tokenizer *t = ks_tokenizer_create(g, NULL, &err);
+        assert_non_null(t);
+        for (int i = 0; i < 400; i++) {
+            char text[200] = "", spaced[200] = "";
+            for (size_t n = 1 + ks_random_next(&seed) % 60; n > 0; n--) {
+                const char *unit = units[ks_random_next(&seed) % (sizeof units / sizeof units[0])];
+                bool spm = v.model == KS_VOCAB_SPM;
+                if (!spm && (unit[0] == '\n' || unit[0] == '\xC3'))
+                    continue; /* cut and replaced there before anything merges */
+                strcat(text, unit);
+                strcat(spaced, unit[0] == ' ' ? KS_SPACE_MARK : unit);
+            }
+            strcat(text, "e");
+            strcat(spaced, "e");
+            assert_ids_of_one_merge(t, &v, text, spaced);
+        }
+        ks_tokenizer_destroy(t);
+        ks_gguf_close(g);
+        ks_vocab_finish(&v);
+    }
+}
+
 /* ------------------------------------------------------------------ long lines */
 
 /* A line that offers no place to cut costs each byte the same as a short word's. */
@@ -254,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_all_pairs_the_best_is_joined_and_of_equals_the_leftmost),
+        cmocka_unit_test(a_text_merged_in_parts_has_the_ids_of_the_whole),
         cmocka_unit_test(work_on_lines_without_spaces_grows_as_their_length),
         cmocka_unit_test(words_that_were_remembered_or_forgotten_have_the_same_ids),
     };
