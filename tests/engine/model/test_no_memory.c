@@ -88,6 +88,38 @@ static void logits_survive_every_failing_allocation(void **state)
     ks_model_unref(m);
 }
 
+static int count_difference(void *ctx, const struct ks_difference *d, struct ks_error *err)
+{
+    (void)d, (void)err;
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+/* Two models whose vocabularies agree and whose tensors do not. Fresh ones each time: they keep
+ * their tokenizers. */
+static void comparing_survives_every_failing_allocation(void **state)
+{
+    (void)state;
+    int failed = 1;
+    long tries = 0;
+    while (failed) {
+        struct ks_model *a = open_sample("llama-tied"), *b = open_sample("llama-biases");
+        struct ks_error err = {0};
+        size_t n = 0, told = 0;
+        allocations_left = tries++;
+        failed = ks_model_diff(a, b, count_difference, &told, &n, &err);
+        allocations_left = -1;
+        if (failed && err.code != KS_NO_MEMORY)
+            fail_msg("allocation %ld: %s", tries - 1, err.text);
+        if (!failed)
+            assert_true(n == told && n > 20);
+        ks_model_unref(a);
+        ks_model_unref(b);
+    }
+    print_message("# %ld allocations\n", tries - 1);
+    assert_true(tries > 20);
+}
+
 int main(void)
 {
     memory_comes_back = true;
@@ -96,6 +128,7 @@ int main(void)
         cmocka_unit_test(converting_survives_every_failing_allocation),
         cmocka_unit_test(peeking_survives_every_failing_allocation),
         cmocka_unit_test(logits_survive_every_failing_allocation),
+        cmocka_unit_test(comparing_survives_every_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
