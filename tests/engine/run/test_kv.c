@@ -176,6 +176,29 @@ static void recipes_and_hashes_tell_arms_apart(void **state)
     ks_snapshot_release(s);
 }
 
+/* Keys of a million: a half has no such number, and a cache of halves holds infinities. */
+static void keys_beyond_a_type_are_seen(void **state)
+{
+    (void)state;
+    struct edit edits[] = {{.kind = EDIT_FILL, .name = "blk.1.attn_k_norm.weight", .f = 1e6f},
+                           {.kind = EDIT_END}};
+    struct ks_error err;
+    struct ks_plan *plan = plan_of("qwen3", 2);
+    ks_model_unref(plan->reference);
+    plan->reference = ks_model_open(edited(test_data("model/qwen3.gguf"), edits), NULL, NULL, &err);
+    if (!plan->reference)
+        fail_msg("%s", err.text);
+    add_kv_arm(plan, "halves", "F16", NULL);
+    add_kv_arm(plan, "eights", "Q8_0", NULL);
+    const struct ks_snapshot *s = run_to_end(plan);
+    assert_int_equal(arm_named(s, "halves")->numbers.nonfinite, s->facts->n);
+    assert_int_equal(arm_named(s, "halves")->numbers.n, 0);
+    assert_int_equal(arm_named(s, "eights")->numbers.nonfinite, 0);
+    assert_true(kld_of(s, "eights") > 0);
+    ks_snapshot_release(s);
+    edit_finish();
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 static void assert_refused(struct ks_plan *plan, const char *const *words)
@@ -249,6 +272,7 @@ int main(void)
         cmocka_unit_test(company_never_moves_a_bit),
         cmocka_unit_test(arms_share_all_before_the_first_attention),
         cmocka_unit_test(recipes_and_hashes_tell_arms_apart),
+        cmocka_unit_test(keys_beyond_a_type_are_seen),
         cmocka_unit_test(a_head_that_is_no_whole_number_of_blocks_is_refused),
         cmocka_unit_test(a_model_without_attention_keeps_none),
         cmocka_unit_test(a_type_that_keeps_no_keys_is_refused),

@@ -191,6 +191,16 @@ def case_keys_and_values_are_named_like_an_arm():
     assert words["arms"][0]["kld_mean"] > 0 and words["arms"][3]["kld_max"] == 0
 
 
+def case_what_keys_and_values_cost_is_a_scenario():
+    found = run_json(os.path.join(SCENARIOS, "kv.lua"), "-p", "max_documents=1", "-p", "window=128")
+    lost = {a["name"]: a["kld_mean"] for a in found["arms"]}
+    both = [lost["kv " + kept] for kept in ("F16", "BF16", "Q8_0", "Q5_1", "Q4_1")]
+    assert 0 < both[0] and both == sorted(both), lost
+    assert 0 < lost["values Q4_0"] < lost["keys Q4_0"] < lost["kv Q4_0"], lost
+    assert all(a["bits_per_weight"] == found["arms"][0]["bits_per_weight"]
+               for a in found["arms"] if "q8_0" not in a["name"])
+
+
 def case_a_hook_reads_numbers_and_steers():
     lua = os.path.join(FOLDER.name, "hook.lua")
     open(lua, "w").write(f"""
