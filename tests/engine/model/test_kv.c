@@ -60,7 +60,7 @@ static double largest_difference(const float *a, const float *b, size_t n)
 static void check_sample(const struct sample *s)
 {
     const size_t n = KV_IDS * SAMPLE_VOCAB;
-    const struct ks_rounding rounding = {s->keys, s->values}, none = {0};
+    const struct ks_rounding rounding = {.keys = s->keys, .values = s->values}, none = {0};
     struct ks_model *m = open_sample(s->model);
     int32_t *ids = read_sample(s, "ids.i32", KV_IDS * sizeof *ids);
     float *want = read_sample(s, "logits.f32", n * sizeof *want);
@@ -133,7 +133,7 @@ static void what_halves_hold_exactly_is_not_moved(void **state)
         }
     edits[n] = (struct edit){.kind = EDIT_END};
     struct ks_model *m = open_model(edited(sample_path("phi2", "gguf"), edits), NULL);
-    const struct ks_rounding none = {0}, halves = {KS_F16, KS_BF16};
+    const struct ks_rounding none = {0}, halves = {.keys = KS_F16, .values = KS_BF16};
     int32_t *ids = sample_ids("phi2");
     float *plain = run_rounded(m, &none, KS_ISA_SCALAR, 1, ids, SAMPLE_IDS);
     float *rounded = run_rounded(m, &halves, KS_ISA_SCALAR, 1, ids, SAMPLE_IDS);
@@ -150,7 +150,7 @@ static void company_never_moves_a_bit(void **state)
 {
     (void)state;
     const size_t starts[] = {0, 1, 18, 18, 50, 96};
-    const struct ks_rounding rounding = {KS_Q5_1, KS_Q4_0};
+    const struct ks_rounding rounding = {.keys = KS_Q5_1, .values = KS_Q4_0};
     struct ks_model *m = open_sample("gemma3");
     int32_t *ids = sample_ids("gemma3");
     struct runner r;
@@ -211,7 +211,7 @@ static void delta_nets_keep_no_keys(void **state)
         struct runner r;
         start(&r, m, KS_ISA_SCALAR, 2, SAMPLE_IDS);
         if (rounds)
-            r.net.rounding = (struct ks_rounding){KS_Q8_0, KS_Q8_0};
+            r.net.rounding = (struct ks_rounding){.keys = KS_Q8_0, .values = KS_Q8_0};
         const struct ks_batch batch = {.ids = ids, .starts = starts, .n_sequences = 1};
         x[rounds] = calloc(SAMPLE_IDS, r.net.hparams->hidden * sizeof(float));
         must(ks_body_embed(r.body, &r.net, &batch, x[rounds], &err), &err);
