@@ -310,7 +310,10 @@ struct ks_plan {
     enum ks_head_choice head;
     char *device; /* index, UUID or part of a name; NULL: the best that is no CPU */
     enum ks_head_path head_path;
-    bool no_cache; /* quantizes all arms anew and keeps none, as KLDSCOPE_CACHE=off does */
+    char *out;   /* the run file (engine/runfile/README.md); NULL: none is kept */
+    bool resume; /* goes on with that file, if it is there; else one that is there is refused */
+    bool out_optional; /* where the file cannot be made the run goes on without, and says so */
+    bool no_cache;     /* quantizes all arms anew and keeps none, as KLDSCOPE_CACHE=off does */
     struct ks_hooks hooks;
 };
 
@@ -375,8 +378,9 @@ struct ks_arm_facts {
     double bits_per_weight;
     const char *hash;         /* 32 hex digits of the content, and of what keys and values are kept
                                  in where that is not F32 */
-    const char *const *types; /* each tensor's type name, in the reference's file order; NULL for a
-                                 file arm */
+    const char *const *types; /* (n_types) each tensor's type name, in the reference's file order;
+                                 NULL for a file arm */
+    size_t n_types;
 };
 
 struct ks_corpus_facts {
@@ -395,6 +399,7 @@ struct ks_document_facts {
 
 /* What is fixed once a run is prepared. Shared by all its snapshots. */
 struct ks_facts {
+    int numerics; /* KS_NUMERICS_VERSION of the program that computed */
     const char *name, *scenario;
     const char *reference_file, *reference_name, *reference_hash, *tokenizer_hash;
     const char *architecture;
@@ -492,6 +497,8 @@ void ks_run_drop(struct ks_run *run, size_t arm, const char *why);
 void ks_run_note(struct ks_run *run, enum ks_log_level level, const char *text);
 /* Waits for the run's thread. 0 when done or stopped; -1 with *err when it failed. */
 int ks_run_join(struct ks_run *run, struct ks_error *err);
+/* The path of the run's file, owned by the run; NULL where none is kept. */
+const char *ks_run_file(const struct ks_run *run);
 /* Stops, joins, frees. Accepts NULL. Snapshots that are held live on. */
 void ks_run_destroy(struct ks_run *run);
 
@@ -501,6 +508,32 @@ void ks_snapshot_release(const struct ks_snapshot *s); /* accepts NULL */
 /* A file descriptor that polls readable when a snapshot newer than the last ks_run_snapshot is
  * there. Owned by the run. */
 int ks_run_wake_fd(const struct ks_run *run);
+
+/* ------------------------------------------------------------------ run files */
+
+/*
+ * What a run file holds, as the run's own snapshots: of a run that is over, was killed, or is being
+ * written this moment by another process. The file isn't changed. Any thread may take snapshots
+ * while another one refreshes; the rest belongs to one thread at a time.
+ */
+struct ks_saved;
+
+/* NULL with *err: no run file, a damaged one, a newer schema than this program knows, one whose run
+ * is still being prepared. Reads all that is there, so it takes a while for a large file. */
+struct ks_saved *ks_saved_open(const char *path, struct ks_error *err);
+void ks_saved_close(struct ks_saved *s); /* accepts NULL */
+/* Takes in what was written since; *news: whether there was anything, a new state too. Cheap where
+ * there was not: a screen may ask ten times a second. On failure the last snapshot stays. */
+int ks_saved_refresh(struct ks_saved *s, bool *news, struct ks_error *err);
+/*
+ * The newest; release it. Equal to the run's own where that is done: reports of both are the same
+ * bytes. A run that is neither over nor being written was killed: it's shown as stopped.
+ */
+const struct ks_snapshot *ks_saved_snapshot(struct ks_saved *s);
+/* Polls readable when there is a snapshot newer than the last one taken. Owned by s. */
+int ks_saved_wake_fd(const struct ks_saved *s);
+/* Whether a process is writing it. */
+bool ks_saved_is_written(const struct ks_saved *s);
 
 /* ------------------------------------------------------------------ making files */
 

@@ -128,7 +128,7 @@ static json_t *manifest(struct maker *m, const struct ks_snapshot *s)
 {
     const struct ks_facts *f = s->facts;
     json_t *o = json_object(), *sets = json_array(), *arms = json_array();
-    put(m, o, "numerics", integer(KS_NUMERICS_VERSION));
+    put(m, o, "numerics", json_integer(f->numerics));
     put(m, o, "reference_hash", text(f->reference_hash));
     put(m, o, "tokenizer_hash", text(f->tokenizer_hash));
     for (size_t i = 0; i < f->n_corpora; i++) {

@@ -18,6 +18,7 @@ struct measure {
     size_t max_rows, max_windows;
     struct ks_scorer *scorer;
     bool had_device; /* at the start */
+    bool on_cpu;     /* the batch's heads, though the run's are on a device */
 
     /* The tree of the lanes that still run. */
     struct ks_tree *tree;
@@ -32,9 +33,10 @@ struct measure {
     size_t *starts;                   /* (max_windows + 1) */
     size_t *firsts;                   /* (max_windows) first scored row of each */
     size_t n_windows, n_rows, n_scored;
-    struct ks_ref_row *ref;       /* (max_rows) */
-    struct ks_arm_row **arms;     /* (lanes) of (max_rows), NULL for the reference */
-    struct ks_arm_row **net_arms; /* (n_nets): the arms of the tree's nets */
+    struct ks_ref_row *ref;         /* (max_rows) */
+    struct ks_arm_row **arms;       /* (lanes) of (max_rows), NULL for the reference */
+    struct ks_arm_row **net_arms;   /* (n_nets): the arms of the tree's nets */
+    const struct ks_arm_row **kept; /* (lanes): a window's rows of arms that run, for the file */
 };
 
 const struct ks_document *ks_run_document(const struct ks_run *run, const struct ks_window *w)
@@ -88,9 +90,10 @@ static int make_rows(struct measure *m, struct ks_error *err)
     m->ref = calloc(n, sizeof *m->ref);
     m->arms = calloc(lanes, sizeof *m->arms);
     m->net_arms = calloc(lanes, sizeof *m->net_arms);
+    m->kept = calloc(lanes, sizeof *m->kept);
     m->nets = calloc(lanes, sizeof *m->nets);
     if (!m->ids || !m->targets || !m->offsets || !m->rows || !m->starts || !m->firsts || !m->ref ||
-        !m->arms || !m->net_arms || !m->nets)
+        !m->arms || !m->net_arms || !m->kept || !m->nets)
         return ks_fail_memory(err, n * sizeof *m->ref, "a batch");
     for (size_t i = 1; i < lanes; i++) {
         m->arms[i] = calloc(n, sizeof **m->arms);
@@ -119,6 +122,7 @@ static void measure_finish(struct measure *m)
         free(m->arms[i]);
     free(m->arms);
     free(m->net_arms);
+    free(m->kept);
     free(m->nets);
     free(m->ids);
     free(m->targets);
@@ -249,8 +253,7 @@ static void note_backend(struct measure *m)
 {
     struct ks_run *run = m->run;
     const struct ks_error *failure = ks_scorer_device_failure(m->scorer);
-    if (failure || (m->had_device && !run->head.device))
-        run->windows_on_cpu += m->n_windows;
+    m->on_cpu = failure || (m->had_device && !run->head.device);
     if (failure)
         meet_failure(m, failure);
 }
@@ -292,7 +295,30 @@ static void warn_nonfinite(struct ks_run *run, struct ks_lane *lane,
     }
 }
 
-/* Adds window number `w` of the batch, whose scored rows begin at `at`, to every tally. */
+/* The run's next window, whose scored rows begin at `at` of the batch, into the file. */
+static int keep_window(struct measure *m, size_t at, struct ks_error *err)
+{
+    struct ks_run *run = m->run;
+    const struct ks_window *window = &run->windows[run->windows_done];
+    struct ks_runfile_window w = {
+        .id = run->windows_done,
+        .document = window->document,
+        .start = window->start,
+        .rows = window->rows,
+        .first = window->first,
+        .n = window->scored,
+        .head_on_cpu = m->on_cpu,
+        .tokens = ks_run_document(run, window)->ids + window->start,
+        .offsets = m->offsets + at,
+        .ref = m->ref + at,
+    };
+    for (size_t i = 1; i < run->n_lanes; i++)
+        m->kept[i] = run->lanes[i].state == KS_ARM_RUNNING ? m->arms[i] + at : NULL;
+    return ks_keep_window(run, &w, m->kept, err);
+}
+
+/* Adds window number `w` of the batch, whose scored rows begin at `at`, to the file first, so that
+ * nothing is told that isn't kept, and to every tally. */
 static int tally_window(struct measure *m, size_t w, size_t at, struct ks_error *err)
 {
     struct ks_run *run = m->run;
@@ -300,6 +326,8 @@ static int tally_window(struct measure *m, size_t w, size_t at, struct ks_error 
     struct ks_tally_window where = {.corpus = ks_run_document(run, window)->corpus,
                                     .document = window->document,
                                     .offsets = m->offsets + at};
+    if (keep_window(m, at, err))
+        return -1;
     for (size_t i = 0; i < run->n_lanes; i++) {
         struct ks_lane *lane = &run->lanes[i];
         if (lane->state != KS_ARM_RUNNING)
@@ -310,6 +338,7 @@ static int tally_window(struct measure *m, size_t w, size_t at, struct ks_error 
         warn_nonfinite(run, lane, &where, m->ref + at, arm, window->scored);
     }
     run->windows_done++;
+    run->windows_on_cpu += m->on_cpu;
     run->positions_done += window->scored;
     run->tokens_done += m->starts[w + 1] - m->starts[w];
     return 0;
@@ -317,31 +346,12 @@ static int tally_window(struct measure *m, size_t w, size_t at, struct ks_error 
 
 /* ------------------------------------------------------------------ steering */
 
-/* Carries out drops; true where the tree must be grown anew. */
-static bool take_drops(struct ks_run *run)
-{
-    bool changed = false;
-    size_t arm;
-    char why[sizeof run->lanes->why];
-    while (ks_board_next_drop(run->board, &arm, why, sizeof why)) {
-        if (arm + 1 >= run->n_lanes || run->lanes[arm + 1].state != KS_ARM_RUNNING)
-            continue;
-        struct ks_lane *lane = &run->lanes[arm + 1];
-        lane->state = KS_ARM_DROPPED;
-        memcpy(lane->why, why, sizeof why);
-        ks_board_note(run->board, KS_LOG_INFO, "%s dropped after window %zu: %s",
-                      lane->arm.spec->name, run->windows_done, why);
-        changed = true;
-    }
-    return changed;
-}
-
 static int wait_while_paused(struct measure *m, bool *changed, struct ks_error *err)
 {
     struct ks_run *run = m->run;
     while (ks_board_pausing(run->board)) {
         run->state = KS_RUN_PAUSED;
-        *changed |= take_drops(run);
+        *changed |= ks_run_take_drops(run);
         if (ks_run_publish(run, "", err))
             return -1;
         ks_board_wait(run->board);
@@ -355,21 +365,15 @@ static int wait_while_paused(struct measure *m, bool *changed, struct ks_error *
 static int tally_batch(struct measure *m, bool *changed, struct ks_error *err)
 {
     struct ks_run *run = m->run;
-    const struct ks_hooks *hooks = &run->plan->hooks;
     size_t at = 0;
     for (size_t w = 0; w < m->n_windows && !ks_board_stopping(run->board); w++) {
         size_t scored = run->windows[run->windows_done].scored;
         if (tally_window(m, w, at, err))
             return -1;
         at += scored;
-        if (hooks->on_window) {
-            if (ks_run_publish(run, "", err))
-                return -1;
-            const struct ks_snapshot *now = ks_board_snapshot(run->board);
-            hooks->on_window(hooks->ctx, run, now);
-            ks_snapshot_release(now);
-        }
-        *changed |= take_drops(run);
+        if (ks_run_call_on_window(run, err))
+            return -1;
+        *changed |= ks_run_take_drops(run);
     }
     return 0;
 }
@@ -386,7 +390,7 @@ static int measure_all(struct measure *m, struct ks_error *err)
     bool changed = true;
     size_t goal = 1;
     while (run->windows_done < run->n_windows && !ks_board_stopping(run->board)) {
-        changed |= take_drops(run);
+        changed |= ks_run_take_drops(run);
         if (wait_while_paused(m, &changed, err))
             return -1;
         if (ks_board_stopping(run->board))

@@ -61,6 +61,7 @@ void ks_plan_destroy(struct ks_plan *plan)
     free(plan->name);
     free(plan->scenario);
     free(plan->device);
+    free(plan->out);
     free(plan);
 }
 

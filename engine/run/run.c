@@ -21,6 +21,7 @@ static void lanes_finish(struct ks_run *run)
 
 static void run_free(struct ks_run *run)
 {
+    ks_keep_close(run);
     lanes_finish(run);
     ks_corpus_finish(&run->corpus);
     free(run->order);
@@ -45,7 +46,7 @@ struct ks_run *ks_run_create(struct ks_plan *plan, struct ks_error *err)
     run->plan = plan;
     run->state = KS_RUN_PREPARING;
     run->board = ks_board_create(err);
-    if (!run->board || ks_run_check(run, err)) {
+    if (!run->board || ks_run_check(run, err) || ks_keep_open(run, err)) {
         run_free(run);
         return NULL;
     }
@@ -73,14 +74,40 @@ static void end_arms(struct ks_run *run)
 static int prepare_and_measure(struct ks_run *run, struct ks_error *err)
 {
     int64_t begin = ks_clock_ns();
-    if (ks_run_publish(run, "reading the corpora", err) || ks_run_prepare(run, err))
+    if (ks_run_publish(run, "reading the corpora", err) || ks_run_prepare(run, err) ||
+        ks_keep_begin(run, err))
         return -1;
     run->prepare_ns = ks_clock_ns() - begin;
     run->state = KS_RUN_RUNNING;
     if (ks_run_publish(run, "", err))
         return -1;
     call_hook(run, run->plan->hooks.on_start);
-    return ks_run_measure(run, err);
+    return ks_keep_replay(run, err) || ks_run_measure(run, err) ? -1 : 0;
+}
+
+/* How the run ended, in the log too. */
+static enum ks_run_state how_it_ended(struct ks_run *run, bool failed, const struct ks_error *err)
+{
+    if (failed && err->code != KS_CANCELLED) {
+        ks_board_note(run->board, KS_LOG_ERROR, "%s", err->text);
+        return KS_RUN_FAILED;
+    }
+    if (failed || run->windows_done < run->n_windows)
+        return KS_RUN_STOPPED;
+    ks_board_note(run->board, KS_LOG_INFO, "all %zu windows done in %.1f s", run->n_windows,
+                  (double)run->elapsed_ns / 1e9);
+    return KS_RUN_DONE;
+}
+
+/* Before the end is told, so that who waits for it finds it in the file. */
+static void keep_end(struct ks_run *run, enum ks_run_state state)
+{
+    struct ks_error err;
+    if (ks_keep_end(run, state, &run->failure, &err))
+        ks_board_note(run->board, KS_LOG_WARNING,
+                      "%s; its windows are there, how the run ended is not: run --resume puts that "
+                      "in order",
+                      err.text);
 }
 
 static void *run_main(void *arg)
@@ -89,22 +116,17 @@ static void *run_main(void *arg)
     struct ks_error err = {0};
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), RUN_NICE);
     int failed = prepare_and_measure(run, &err);
-    if (failed && err.code != KS_CANCELLED) {
-        run->state = KS_RUN_FAILED;
+    enum ks_run_state state = how_it_ended(run, failed != 0, &err);
+    if (state == KS_RUN_FAILED)
         run->failure = err;
-        ks_board_note(run->board, KS_LOG_ERROR, "%s", err.text);
-    } else if (failed || run->windows_done < run->n_windows) {
-        run->state = KS_RUN_STOPPED;
-    } else {
-        run->state = KS_RUN_DONE;
-        ks_board_note(run->board, KS_LOG_INFO, "all %zu windows done in %.1f s", run->n_windows,
-                      (double)run->elapsed_ns / 1e9);
-    }
+    keep_end(run, state);
+    run->state = state;
     end_arms(run);
     if (ks_run_publish(run, "", &err) == 0 && run->facts) {
         call_hook(run, run->plan->hooks.on_done);
         (void)ks_run_publish(run, "", &err); /* what on_done noted */
     }
+    ks_keep_close(run);
     return NULL;
 }
 
@@ -135,6 +157,11 @@ void ks_run_drop(struct ks_run *run, size_t arm, const char *why)
 void ks_run_note(struct ks_run *run, enum ks_log_level level, const char *text)
 {
     ks_board_note(run->board, level, "%s", text);
+}
+
+const char *ks_run_file(const struct ks_run *run)
+{
+    return run->plan->out;
 }
 
 int ks_run_join(struct ks_run *run, struct ks_error *err)

@@ -5,7 +5,9 @@
  *   prepare.c        corpora, windows, arms, facts: all that happens before the first window
  *   preflight.c      memory: batch size, or a refusal
  *   board/facts.c    what is fixed from then on
+ *   file/            the run file: opened, filled, taken up again; and read by others
  *   measure.c        windows, batch by batch, into the tallies
+ *   steer.c          hooks after a window, drops, pauses
  *   board/publish.c  tallies into snapshots
  *
  * Everything but the board belongs to the run's thread once ks_run_start was called.
@@ -23,6 +25,7 @@
 #include "engine/run/arms/store.h"
 #include "engine/run/arms/tree.h"
 #include "engine/run/board/board.h"
+#include "engine/run/file/keep.h"
 #include "engine/run/windows.h"
 #include "engine/text/corpus.h"
 
@@ -40,6 +43,7 @@ struct ks_lane {
 struct ks_run {
     struct ks_plan *plan;
     struct ks_board *board;
+    struct ks_keep keep;    /* the run file */
     struct ks_facts *facts; /* the board's, NULL until prepared */
 
     enum ks_isa isa;
@@ -89,6 +93,11 @@ int ks_run_preflight(struct ks_run *run, struct ks_error *err);
 
 /* board/facts.c. After the corpora are read and the arms built. */
 int ks_run_make_facts(struct ks_run *run, struct ks_error *err);
+
+/* steer.c. Calls the hook, if there is one, with a snapshot of what is there now. */
+int ks_run_call_on_window(struct ks_run *run, struct ks_error *err);
+/* Carries out drops; true where any arm ended. */
+bool ks_run_take_drops(struct ks_run *run);
 
 /* measure.c. All windows, until done or asked to stop. */
 int ks_run_measure(struct ks_run *run, struct ks_error *err);

@@ -102,12 +102,16 @@ void cli_catch_interrupts(void);
  * name; a pipe or file that takes no more is an error of the write. */
 void cli_catch_faults(void);
 
+/* Columns for a table on standard output; 0 where that's no terminal. */
+int cli_output_width(void);
+
 int cli_run(const struct cli_command *self, int argc, char **argv);
 int cli_inspect(const struct cli_command *self, int argc, char **argv);
 int cli_tokens(const struct cli_command *self, int argc, char **argv);
 int cli_logits(const struct cli_command *self, int argc, char **argv);
 int cli_imatrix(const struct cli_command *self, int argc, char **argv);
 int cli_quantize(const struct cli_command *self, int argc, char **argv);
+int cli_report(const struct cli_command *self, int argc, char **argv);
 int cli_cache(const struct cli_command *self, int argc, char **argv);
 int cli_doctor(const struct cli_command *self, int argc, char **argv);
 int cli_bench(const struct cli_command *self, int argc, char **argv);

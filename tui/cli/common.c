@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "engine/base/bytes.h"
@@ -159,6 +160,14 @@ int cli_finish_output(void)
     if (errno != EPIPE) /* who reads no further, as head does, knows it */
         cli_say("cannot write the output: %s", strerror(errno));
     return CLI_USAGE;
+}
+
+int cli_output_width(void)
+{
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 0;
 }
 
 const char *cli_data_folder(void)

@@ -20,6 +20,11 @@ static const struct cli_command commands[] = {
      "Without Lua: name the reference, arms by preset (Q4_K_M) or file, and text files (.txt is\n"
      "one document, .jsonl one a line).",
      cli_run},
+    {"report", "report RUN.kld [OPTION]...", "Show what a run file holds",
+     "The table or the JSON that the run printed at its end, from its file: of a run that is "
+     "over,\n"
+     "was interrupted, or is going on this moment.",
+     cli_report},
     {"inspect",
      "inspect MODEL.gguf [OPTION]...\n"
      "       kldscope inspect --diff A.gguf B.gguf [OPTION]...",

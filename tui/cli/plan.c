@@ -293,7 +293,7 @@ struct ks_plan *cli_make_plan(const struct cli_run_wishes *w, struct ks_error *e
     }
     struct ks_plan *plan =
         scenario ? load_scenario(operand, w, err) : plan_from_words(operand, w, err);
-    if (plan && set_head(plan, w, err)) {
+    if (plan && (set_head(plan, w, err) || cli_choose_runfile(&w->file, operand, plan, err))) {
         ks_plan_destroy(plan);
         return NULL;
     }

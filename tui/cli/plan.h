@@ -5,12 +5,14 @@
 #define KS_TUI_CLI_PLAN_H
 
 #include "tui/cli/head.h"
+#include "tui/cli/runfile.h"
 
 struct cli_run_wishes {
     struct cli_list operands; /* one: a scenario, or a reference model */
     struct cli_list arms, corpora, params;
     size_t window, max_documents, threads;
     struct cli_head_words head;
+    struct cli_runfile_words file;
     bool no_cache;
 };
 

@@ -132,14 +132,6 @@ static void watch_headless(struct ks_run *run)
 
 /* ------------------------------------------------------------------ both */
 
-static int output_width(void)
-{
-    struct winsize size;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return 0;
-}
-
 static int print_result(struct ks_run *run, const struct wishes *w)
 {
     struct ks_error err;
@@ -148,13 +140,15 @@ static int print_result(struct ks_run *run, const struct wishes *w)
     if (s->state == KS_RUN_STOPPED && s->positions == 0) {
         cli_say("stopped before the first window was done: there is nothing to tell");
     } else if (s->facts) {
-        char *text =
-            w->json ? ks_report_json(s, w->timing, &err) : ks_report_table(s, output_width(), &err);
+        char *text = w->json ? ks_report_json(s, w->timing, &err)
+                             : ks_report_table(s, cli_output_width(), &err);
         if (text)
             fputs(text, stdout);
         status = text ? cli_finish_output() : cli_fail(&err);
         free(text);
     }
+    if (s->state == KS_RUN_STOPPED && s->facts && ks_run_file(run))
+        cli_say("what is done is kept in %s; run --resume goes on with it", ks_run_file(run));
     if (status == CLI_DONE && s->state == KS_RUN_STOPPED)
         status = CLI_INTERRUPTED;
     ks_snapshot_release(s);
@@ -182,6 +176,15 @@ static bool has_screen(const struct wishes *w)
     return !w->headless && !w->json && !w->plain && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
+/* A run that is over needs no end, nor a line in its log that tells of one. */
+static void stop_if_it_runs(struct ks_run *run)
+{
+    const struct ks_snapshot *s = ks_run_snapshot(run);
+    if (s->state < KS_RUN_DONE)
+        ks_run_stop(run, "the screen was left");
+    ks_snapshot_release(s);
+}
+
 static int run_plan(struct ks_plan *plan, const struct wishes *w)
 {
     struct ks_error err;
@@ -192,7 +195,7 @@ static int run_plan(struct ks_plan *plan, const struct wishes *w)
     if (ks_run_start(run, &err) || watch(run, w, !has_screen(w), &err)) {
         status = cli_fail(&err);
     } else {
-        ks_run_stop(run, "the screen was left");
+        stop_if_it_runs(run);
         status = ks_run_join(run, &err) ? cli_fail(&err) : print_result(run, w);
     }
     ks_run_destroy(run);
@@ -225,6 +228,11 @@ int cli_run(const struct cli_command *self, int argc, char **argv)
          &w.plan.head.path},
         {"no-cache", 0, NULL, "quantize all arms anew, and keep none (kldscope cache)", CLI_FLAG,
          &w.plan.no_cache},
+        {"out", 0, "FILE", "the run file (a name from scenario and time, in this folder)",
+         CLI_STRING, &w.plan.file.out},
+        {"resume", 0, NULL, "go on with that file, or the newest of this scenario, if there is one",
+         CLI_FLAG, &w.plan.file.resume},
+        {"no-file", 0, NULL, "keep no run file", CLI_FLAG, &w.plan.file.none},
         {"headless", 0, NULL, "no screen: progress on standard error, the table at the end",
          CLI_FLAG, &w.headless},
         {"json", 0, NULL, "headless, with the summary as JSON", CLI_FLAG, &w.json},

@@ -3,6 +3,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -175,7 +176,7 @@ void ks_board_set_facts(struct ks_board *b, struct ks_facts_box *box)
 }
 
 /* Called with the lock held. */
-static void append_line(struct ks_board *b, enum ks_log_level level, char *text)
+static void append_line(struct ks_board *b, int64_t unix_ns, enum ks_log_level level, char *text)
 {
     size_t at = (b->first_line + b->n_lines) % LOG_LINES;
     if (b->n_lines < LOG_LINES) {
@@ -184,29 +185,54 @@ static void append_line(struct ks_board *b, enum ks_log_level level, char *text)
         b->first_line = (b->first_line + 1) % LOG_LINES;
         b->lost_lines++;
     }
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     free(b->log[at].text);
-    b->log[at] = (struct line){
-        .unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, .level = level, .text = text};
+    b->log[at] = (struct line){.unix_ns = unix_ns, .level = level, .text = text};
+}
+
+void ks_board_put_line(struct ks_board *b, const struct ks_log_line *line)
+{
+    char *copy = strdup(line->text);
+    if (!copy)
+        return; /* the log is a courtesy: a line lost to memory is no reason to end a run */
+    ks_text_one_line(copy);
+    pthread_mutex_lock(&b->lock);
+    append_line(b, line->unix_ns, line->level, copy);
+    b->news = true;
+    pthread_cond_signal(&b->asked);
+    pthread_mutex_unlock(&b->lock);
 }
 
 void ks_board_note(struct ks_board *b, enum ks_log_level level, const char *format, ...)
 {
-    char text[1200];
+    char text[KS_LINE_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    ks_text_one_line(text);
-    char *copy = strdup(text);
-    if (!copy)
-        return; /* the log is a courtesy: a line lost to memory is no reason to end a run */
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    ks_board_put_line(b, &(struct ks_log_line){
+                             .unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
+                             .level = level,
+                             .text = text,
+                         });
+}
+
+bool ks_board_line(struct ks_board *b, uint64_t *number, struct ks_log_line *out,
+                   char text[KS_LINE_BYTES])
+{
     pthread_mutex_lock(&b->lock);
-    append_line(b, level, copy);
-    b->news = true;
-    pthread_cond_signal(&b->asked);
+    if (*number < b->lost_lines)
+        *number = b->lost_lines;
+    bool there = *number - b->lost_lines < b->n_lines;
+    if (there) {
+        size_t at = (b->first_line + (size_t)(*number - b->lost_lines)) % LOG_LINES;
+        snprintf(text, KS_LINE_BYTES, "%s", b->log[at].text);
+        *out = (struct ks_log_line){
+            .unix_ns = b->log[at].unix_ns, .level = b->log[at].level, .text = text};
+    }
     pthread_mutex_unlock(&b->lock);
+    return there;
 }
 
 /* Called with the lock held. */
@@ -350,4 +376,23 @@ void ks_board_wait(struct ks_board *b)
     while (b->pause && !b->stop && !b->news && b->n_drops == 0)
         pthread_cond_wait(&b->asked, &b->lock);
     pthread_mutex_unlock(&b->lock);
+}
+
+bool ks_board_sleep(struct ks_board *b, int ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    int woken = 0;
+    pthread_mutex_lock(&b->lock);
+    while (!b->stop && woken != ETIMEDOUT)
+        woken = pthread_cond_timedwait(&b->asked, &b->lock, &until);
+    bool stop = b->stop;
+    pthread_mutex_unlock(&b->lock);
+    return stop;
 }

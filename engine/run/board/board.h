@@ -9,6 +9,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/engine.h"
+#include "engine/ruler/tally.h"
 
 struct ks_board;
 
@@ -24,6 +25,7 @@ void ks_facts_release(struct ks_facts_box *box); /* accepts NULL */
 /* The board takes the caller's reference over. */
 void ks_board_set_facts(struct ks_board *b, struct ks_facts_box *box);
 
+#define KS_LINE_BYTES 1200 /* of a line of the log at most */
 void ks_board_note(struct ks_board *b, enum ks_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -39,6 +41,13 @@ int ks_board_publish(struct ks_board *b, struct ks_draft *d, struct ks_error *er
 const struct ks_snapshot *ks_board_snapshot(struct ks_board *b);
 int ks_board_wake_fd(const struct ks_board *b);
 
+/* A line as it stood in another log. */
+void ks_board_put_line(struct ks_board *b, const struct ks_log_line *line);
+/* The log's line of that number, the first line ever being 0, or the oldest after it that is still
+ * there (*number is its number then). Its text is copied. false: there is none yet. */
+bool ks_board_line(struct ks_board *b, uint64_t *number, struct ks_log_line *out,
+                   char text[KS_LINE_BYTES]);
+
 /* Requests, any thread; why is copied, cut to 255 bytes. An arm that is asked for again before it
  * was taken is there once, with its first reason. */
 void ks_board_ask_stop(struct ks_board *b, const char *why);
@@ -52,5 +61,11 @@ bool ks_board_pausing(struct ks_board *b);
 bool ks_board_next_drop(struct ks_board *b, size_t *arm, char *why, size_t why_size);
 /* Sleeps until a request or a note comes. */
 void ks_board_wait(struct ks_board *b);
+/* Sleeps so long, or until an end is asked for; true where it is. */
+bool ks_board_sleep(struct ks_board *b, int ms);
+
+/* A tally's numbers, with its trend and those of n_corpora in the arena. */
+int ks_board_read_numbers(const struct ks_tally *t, size_t n_corpora, struct ks_arena *arena,
+                          struct ks_numbers *out, struct ks_error *err);
 
 #endif

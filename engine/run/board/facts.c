@@ -36,6 +36,7 @@ static int arm_facts(const struct ks_run *run, struct ks_arena *a, struct ks_fac
             .imatrix_hash =
                 arm->spec->imatrix ? hex_of(a, ks_imatrix_hash(arm->spec->imatrix)) : NULL,
             .types = types,
+            .n_types = types ? n : 0,
         };
         if ((arm->spec->imatrix && !arms[i - 1].imatrix_hash) || !arms[i - 1].name ||
             !arms[i - 1].recipe || !arms[i - 1].hash || (arm->types && !types))
@@ -103,6 +104,7 @@ static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *
     const struct ks_model_info *info = ks_model_info(plan->reference);
     const struct ks_arm *reference = &run->lanes[0].arm;
     *f = (struct ks_facts){
+        .numerics = KS_NUMERICS_VERSION,
         .name = ks_arena_strdup(a, plan->name ? plan->name : info->name),
         .scenario = ks_arena_strdup(a, plan->scenario),
         .reference_file = ks_arena_strdup(a, info->shown),

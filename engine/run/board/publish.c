@@ -8,15 +8,21 @@
 #define PUBLISH_EVERY_NS 100000000
 #define COST_SHARE       20
 
-/* Numbers of a lane; without a tally (still preparing) they are absent. */
+int ks_board_read_numbers(const struct ks_tally *t, size_t n_corpora, struct ks_arena *arena,
+                          struct ks_numbers *out, struct ks_error *err)
+{
+    size_t windows = ks_tally_windows(t);
+    out->corpora = ks_arena_alloc(arena, n_corpora, sizeof *out->corpora);
+    out->trend = ks_arena_alloc(arena, windows, sizeof *out->trend);
+    if (!out->corpora || !out->trend)
+        return ks_fail_memory(err, windows * sizeof *out->trend, "a snapshot");
+    return ks_tally_read(t, out, err);
+}
+
 static int read_numbers(const struct ks_run *run, const struct ks_lane *lane,
                         struct ks_arena *arena, struct ks_numbers *out, struct ks_error *err)
 {
-    out->corpora = ks_arena_alloc(arena, run->plan->n_corpora, sizeof *out->corpora);
-    out->trend = ks_arena_alloc(arena, run->windows_done, sizeof *out->trend);
-    if (!out->corpora || !out->trend)
-        return ks_fail_memory(err, run->windows_done * sizeof *out->trend, "a snapshot");
-    return ks_tally_read(lane->tally, out, err);
+    return ks_board_read_numbers(lane->tally, run->plan->n_corpora, arena, out, err);
 }
 
 static int fill_arms(const struct ks_run *run, struct ks_arena *arena, struct ks_snapshot *s,

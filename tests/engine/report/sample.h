@@ -81,6 +81,7 @@ static inline void sample_fill_facts(struct sample *s)
     s->arm_facts[OTHER].file = "published/other.Q4_K_M.gguf";
     s->arm_facts[FAILED].hash = NULL;
     s->facts = (struct ks_facts){
+        .numerics = 1,
         .name = "quickstart",
         .scenario = "quickstart.lua",
         .reference_file = "models/scope-6m.f16.gguf",

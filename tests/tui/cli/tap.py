@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import traceback
 
 PROGRAM = os.environ["KLDSCOPE"]
@@ -11,6 +12,10 @@ ROOT = os.environ["KS_SOURCE_ROOT"]
 DATA = os.environ["KS_TEST_DATA"]
 SCENARIOS = os.path.join(ROOT, "scenarios")
 
+
+# Runs leave their files in the current folder.
+HERE = tempfile.TemporaryDirectory()
+os.chdir(HERE.name)
 
 # The tests may themselves run under nohup, or in a shell's background; the program must not.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -13,7 +13,7 @@ from tap import PROGRAM, SCENARIOS, main, run
 MODEL = os.path.join(SCENARIOS, "models/scope-6m.f16.gguf")
 CORPUS = os.path.join(SCENARIOS, "corpora/code.jsonl")
 WORDS = ["run", MODEL, "--arm", "Q4_K_M", "--arm", "Q2_K", "--corpus", CORPUS, "--max-documents",
-         "2", "--json"]
+         "2", "--json", "--no-file"]
 KEEP = tempfile.TemporaryDirectory()
 
 

@@ -1,0 +1,263 @@
+#include "engine/run/file/keep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/base/clock.h"
+#include "engine/run/state.h"
+
+enum { NUMBERS_EVERY_NS = 1000000000, RETRY_MS = 500 };
+
+/* ------------------------------------------------------------------ what keeps a run waiting */
+
+/* What one transaction writes. */
+typedef int write_fn(struct ks_run *run, const void *what, struct ks_error *err);
+
+static int try_to_write(struct ks_run *run, write_fn *write, const void *what, struct ks_error *err)
+{
+    struct ks_runfile *f = run->keep.file;
+    uint64_t next_line = run->keep.next_line;
+    if (ks_runfile_begin(f, err) == 0 && write(run, what, err) == 0 &&
+        ks_runfile_commit(f, err) == 0)
+        return 0;
+    ks_runfile_rollback(f);
+    run->keep.next_line = next_line;
+    if (run->keep.tokens)
+        memset(run->keep.tokens, 0, run->facts->vocab);
+    return -1;
+}
+
+/* Shows why the run stands still; true where it shall end. */
+static bool wait_and_see(struct ks_run *run, const char *why)
+{
+    struct ks_error ignored; /* a screen without its newest line is no reason to end a run */
+    enum ks_run_state state = run->state;
+    run->state = KS_RUN_PAUSED;
+    (void)ks_run_publish(run, why, &ignored);
+    run->state = state;
+    return ks_board_sleep(run->board, RETRY_MS);
+}
+
+static int write_or_wait(struct ks_run *run, write_fn *write, const void *what,
+                         struct ks_error *err)
+{
+    bool waited = false;
+    while (try_to_write(run, write, what, err)) {
+        if (err->code != KS_SYSTEM)
+            return -1;
+        if (!waited)
+            ks_board_note(run->board, KS_LOG_WARNING,
+                          "%s; the run waits until it can be written, or stops when asked to",
+                          err->text);
+        waited = true;
+        if (wait_and_see(run, err->text)) {
+            err->code = KS_CANCELLED;
+            return -1;
+        }
+    }
+    if (waited)
+        ks_board_note(run->board, KS_LOG_INFO, "%s can be written again: the run goes on",
+                      ks_runfile_path(run->keep.file));
+    return 0;
+}
+
+/* ------------------------------------------------------------------ pieces of a transaction */
+
+static int put_lines(struct ks_run *run, struct ks_error *err)
+{
+    struct ks_log_line line;
+    char text[KS_LINE_BYTES];
+    while (ks_board_line(run->board, &run->keep.next_line, &line, text)) {
+        if (ks_runfile_put_line(run->keep.file, &line, err))
+            return -1;
+        run->keep.next_line++;
+    }
+    return 0;
+}
+
+static int put_ended_arms(struct ks_run *run, struct ks_error *err)
+{
+    for (size_t i = 1; i < run->n_lanes; i++) {
+        const struct ks_lane *lane = &run->lanes[i];
+        if (lane->state != KS_ARM_DROPPED && lane->state != KS_ARM_FAILED)
+            continue;
+        const struct ks_runfile_arm arm = {
+            .state = lane->state, .why = lane->why, .windows = ks_tally_windows(lane->tally)};
+        if (ks_runfile_put_arm(run->keep.file, i - 1, &arm, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int put_numbers(struct ks_run *run, struct ks_error *err)
+{
+    for (size_t i = 1; i < run->n_lanes; i++) {
+        struct ks_numbers n = {0};
+        const struct ks_tally *tally = run->lanes[i].tally;
+        if (ks_tally_read(tally, &n, err) ||
+            ks_runfile_put_numbers(run->keep.file, i - 1, ks_tally_windows(tally), &n, err))
+            return -1;
+    }
+    return 0;
+}
+
+static struct ks_runfile_progress progress(const struct ks_run *run)
+{
+    return (struct ks_runfile_progress){
+        .state = KS_RUN_RUNNING,
+        .failure = "",
+        .windows = run->windows_done,
+        .positions = run->positions_done,
+        .tokens = run->tokens_done,
+        .windows_on_cpu = run->windows_on_cpu,
+        .prepare_ns = run->prepare_ns,
+        .elapsed_ns = run->elapsed_ns,
+        .cpu_ns = run->cpu_ns,
+        .flops = run->flops,
+    };
+}
+
+static int put_token(struct ks_run *run, int32_t id, struct ks_error *err)
+{
+    if (run->keep.tokens[id])
+        return 0;
+    const struct ks_tokenizer *t = ks_model_tokenizer(run->plan->reference, err);
+    if (!t)
+        return -1;
+    struct ks_str bytes = ks_token_bytes(t, id);
+    run->keep.tokens[id] = 1;
+    return ks_runfile_put_token(run->keep.file, id, bytes.bytes, bytes.len, err);
+}
+
+/* ------------------------------------------------------------------ the beginning */
+
+static int put_facts(struct ks_run *run, const void *what, struct ks_error *err)
+{
+    (void)what;
+    struct ks_runfile *f = run->keep.file;
+    struct ks_runfile_progress p = progress(run);
+    return (run->keep.fresh && ks_runfile_put_facts(f, run->facts, err)) ||
+                   ks_runfile_put_session(f, run->facts, err) ||
+                   (run->keep.fresh &&
+                    (put_ended_arms(run, err) || ks_runfile_put_progress(f, &p, err)))
+               ? -1
+               : 0;
+}
+
+static int check_facts(struct ks_run *run, struct ks_error *err)
+{
+    struct ks_arena a = {0};
+    struct ks_facts facts;
+    int failed = ks_runfile_read_facts(run->keep.file, &a, &facts, err) ||
+                 ks_runfile_compare(ks_runfile_path(run->keep.file), &facts, run->facts, err);
+    ks_arena_finish(&a);
+    return failed ? -1 : 0;
+}
+
+int ks_keep_begin(struct ks_run *run, struct ks_error *err)
+{
+    struct ks_keep *k = &run->keep;
+    if (!k->file)
+        return 0;
+    k->tokens = calloc(run->facts->vocab, 1);
+    if (!k->tokens)
+        return ks_fail_memory(err, run->facts->vocab, "the tokens of the run file");
+    if ((!k->fresh && check_facts(run, err)) || write_or_wait(run, put_facts, NULL, err))
+        return -1;
+    k->ready = k->fresh;
+    return 0;
+}
+
+/* ------------------------------------------------------------------ windows */
+
+struct window {
+    const struct ks_runfile_window *w;
+    const struct ks_arm_row *const *rows;
+};
+
+static int put_window(struct ks_run *run, const void *what, struct ks_error *err)
+{
+    const struct window *window = what;
+    const struct ks_runfile_window *w = window->w;
+    struct ks_runfile *f = run->keep.file;
+    if (ks_runfile_put_window(f, w, err))
+        return -1;
+    for (size_t i = 1; i < run->n_lanes; i++)
+        if (window->rows[i] && ks_runfile_put_scores(f, w->id, i - 1, window->rows[i], w->n, err))
+            return -1;
+    for (size_t i = 0; i <= w->rows; i++)
+        if (put_token(run, w->tokens[i], err))
+            return -1;
+    struct ks_runfile_progress p = progress(run);
+    p.windows++;
+    p.positions += w->n;
+    p.tokens += w->rows;
+    p.windows_on_cpu += w->head_on_cpu;
+    bool due = ks_clock_ns() - run->keep.numbers_ns >= NUMBERS_EVERY_NS;
+    return put_ended_arms(run, err) || put_lines(run, err) || (due && put_numbers(run, err)) ||
+                   ks_runfile_put_progress(f, &p, err)
+               ? -1
+               : 0;
+}
+
+int ks_keep_window(struct ks_run *run, const struct ks_runfile_window *w,
+                   const struct ks_arm_row *const *rows, struct ks_error *err)
+{
+    const struct window window = {.w = w, .rows = rows};
+    if (!run->keep.file)
+        return 0;
+    if (write_or_wait(run, put_window, &window, err))
+        return -1;
+    if (ks_clock_ns() - run->keep.numbers_ns >= NUMBERS_EVERY_NS)
+        run->keep.numbers_ns = ks_clock_ns();
+    return 0;
+}
+
+/* ------------------------------------------------------------------ the end */
+
+struct end {
+    enum ks_run_state state;
+    const struct ks_error *failure;
+};
+
+static int put_end(struct ks_run *run, const void *what, struct ks_error *err)
+{
+    const struct end *end = what;
+    struct ks_runfile_progress p = progress(run);
+    p.state = end->state;
+    if (end->state == KS_RUN_FAILED) {
+        p.failure = end->failure->text;
+        p.failure_code = end->failure->code;
+    }
+    return put_ended_arms(run, err) || put_lines(run, err) || put_numbers(run, err) ||
+                   ks_runfile_put_progress(run->keep.file, &p, err)
+               ? -1
+               : 0;
+}
+
+int ks_keep_end(struct ks_run *run, enum ks_run_state state, const struct ks_error *failure,
+                struct ks_error *err)
+{
+    const struct end end = {.state = state, .failure = failure};
+    const struct ks_keep *k = &run->keep;
+    if (!k->file || !k->ready)
+        return 0;
+    return write_or_wait(run, put_end, &end, err);
+}
+
+static int put_last_lines(struct ks_run *run, const void *what, struct ks_error *err)
+{
+    (void)what;
+    return put_lines(run, err);
+}
+
+void ks_keep_close(struct ks_run *run)
+{
+    struct ks_keep *k = &run->keep;
+    struct ks_error ignored; /* the numbers are there; a line of the log may be missed */
+    if (k->file && k->ready)
+        (void)try_to_write(run, put_last_lines, NULL, &ignored);
+    ks_runfile_close(k->file);
+    free(k->tokens);
+    *k = (struct ks_keep){0};
+}

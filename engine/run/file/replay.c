@@ -1,0 +1,66 @@
+#include "engine/run/file/replay.h"
+
+static int fail_damaged(const struct ks_replay *r, size_t window, const char *what,
+                        struct ks_error *err)
+{
+    return ks_fail(err, KS_BAD_INPUT,
+                   "%s: this run file is damaged: window %zu %s; take a copy that is whole, or run "
+                   "again",
+                   ks_runfile_path(r->file), window + 1, what);
+}
+
+int ks_replay_arms(struct ks_replay *r, struct ks_arena *a, struct ks_error *err)
+{
+    for (size_t i = 0; i < r->facts->n_arms; i++)
+        if (ks_runfile_read_arm(r->file, a, i, &r->arms[i].ended, err))
+            return -1;
+    return 0;
+}
+
+static int add_arm(struct ks_replay *r, size_t i, const struct ks_tally_window *where,
+                   const struct ks_runfile_window *w, struct ks_error *err)
+{
+    struct ks_replay_arm *arm = &r->arms[i];
+    const struct ks_arm_row *rows;
+    bool there;
+    if (arm->ended.state != KS_ARM_RUNNING && w->id >= arm->ended.windows)
+        arm->over = true;
+    if (arm->over)
+        return 0;
+    if (ks_runfile_read_scores(r->file, w->id, i, w->n, &rows, &there, err))
+        return -1;
+    if (!there)
+        return fail_damaged(r, w->id, "lacks an arm's scores", err);
+    for (size_t p = 0; p < w->n; p++)
+        if (rows[p].measurement && !w->ref[p].measurement)
+            return fail_damaged(r, w->id, "has scores without a reference", err);
+    return ks_tally_add(arm->tally, where, w->ref, rows, w->n, err);
+}
+
+/* Whether the facts know such a window. */
+static bool fits(const struct ks_replay *r, const struct ks_runfile_window *w)
+{
+    return w->document < r->facts->documents && w->id < r->facts->windows;
+}
+
+int ks_replay_window(struct ks_replay *r, struct ks_runfile_window *w, bool *there,
+                     struct ks_error *err)
+{
+    const struct ks_facts *f = r->facts;
+    int32_t n_top = f->vocab < (uint32_t)f->top_k ? (int32_t)f->vocab : f->top_k;
+    if (ks_runfile_read_window(r->file, r->next, n_top, w, there, err))
+        return -1;
+    if (!*there)
+        return 0;
+    if (!fits(r, w))
+        return fail_damaged(r, w->id, "is of no document", err);
+    struct ks_tally_window where = {
+        .corpus = f->document[w->document].corpus, .document = w->document, .offsets = w->offsets};
+    if (ks_tally_add(r->reference, &where, w->ref, NULL, w->n, err))
+        return -1;
+    for (size_t i = 0; i < f->n_arms; i++)
+        if (add_arm(r, i, &where, w, err))
+            return -1;
+    r->next++;
+    return 0;
+}

@@ -1,0 +1,252 @@
+#include <stdlib.h>
+
+#include "engine/run/board/board.h"
+#include "engine/run/file/replay.h"
+
+enum { LINES = 256 }; /* of the log that are shown */
+
+struct ks_saved {
+    struct ks_runfile *file;
+    struct ks_board *board;
+    struct ks_replay replay;
+    struct ks_arena arena; /* of what follows */
+    struct ks_runfile_progress progress;
+    bool written; /* by a process, when it was looked at last */
+    bool looked;  /* there is a snapshot */
+    uint64_t lines;
+    bool failed; /* for good: why */
+    struct ks_error failure;
+};
+
+void ks_saved_close(struct ks_saved *s)
+{
+    if (!s)
+        return;
+    ks_tally_destroy(s->replay.reference);
+    for (size_t i = 0; s->replay.arms && i < s->replay.facts->n_arms; i++)
+        ks_tally_destroy(s->replay.arms[i].tally);
+    free(s->replay.arms);
+    ks_runfile_close(s->file);
+    ks_board_destroy(s->board);
+    ks_arena_finish(&s->arena);
+    free(s);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static int read_facts(struct ks_saved *s, struct ks_error *err)
+{
+    struct ks_facts_box *box = ks_facts_create(err);
+    if (!box)
+        return -1;
+    if (ks_runfile_read_facts(s->file, ks_facts_arena(box), ks_facts_of(box), err)) {
+        ks_facts_release(box);
+        return -1;
+    }
+    s->replay.facts = ks_facts_of(box);
+    ks_board_set_facts(s->board, box);
+    return 0;
+}
+
+static int make_tallies(struct ks_saved *s, struct ks_error *err)
+{
+    const struct ks_facts *f = s->replay.facts;
+    s->replay.arms = calloc(f->n_arms + 1, sizeof *s->replay.arms);
+    if (!s->replay.arms)
+        return ks_fail_memory(err, f->n_arms * sizeof *s->replay.arms, "the arms of a run file");
+    s->replay.reference = ks_tally_create(f->n_corpora, f->documents, f->n, err);
+    if (!s->replay.reference)
+        return -1;
+    for (size_t i = 0; i < f->n_arms; i++) {
+        s->replay.arms[i].tally = ks_tally_create(f->n_corpora, f->documents, f->n, err);
+        if (!s->replay.arms[i].tally)
+            return -1;
+    }
+    return 0;
+}
+
+static int begin(struct ks_saved *s, const char *path, struct ks_error *err)
+{
+    bool news;
+    s->file = ks_runfile_open(path, err);
+    if (!s->file)
+        return -1;
+    s->replay.file = s->file;
+    s->board = ks_board_create(err);
+    if (!s->board || ks_runfile_begin(s->file, err))
+        return -1;
+    int failed = read_facts(s, err) || make_tallies(s, err);
+    ks_runfile_rollback(s->file);
+    return failed || ks_saved_refresh(s, &news, err) ? -1 : 0;
+}
+
+struct ks_saved *ks_saved_open(const char *path, struct ks_error *err)
+{
+    struct ks_saved *s = calloc(1, sizeof *s);
+    if (!s) {
+        ks_fail_memory(err, sizeof *s, "a run file");
+        return NULL;
+    }
+    if (begin(s, path, err)) {
+        ks_saved_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* ------------------------------------------------------------------ what is there now */
+
+/* A run that is neither over nor written any more was killed. */
+static enum ks_run_state state_of(const struct ks_saved *s)
+{
+    if (s->progress.state >= KS_RUN_DONE || s->written)
+        return s->progress.state;
+    return KS_RUN_STOPPED;
+}
+
+static enum ks_arm_state arm_state_of(const struct ks_replay_arm *arm, enum ks_run_state run)
+{
+    if (arm->ended.state != KS_ARM_RUNNING)
+        return arm->ended.state;
+    return run == KS_RUN_DONE ? KS_ARM_DONE : run > KS_RUN_DONE ? KS_ARM_STOPPED : KS_ARM_RUNNING;
+}
+
+static int fill_arms(const struct ks_saved *s, struct ks_arena *a, struct ks_snapshot *out,
+                     struct ks_error *err)
+{
+    const struct ks_facts *f = s->replay.facts;
+    if (ks_board_read_numbers(s->replay.reference, f->n_corpora, a, &out->reference, err))
+        return -1;
+    out->arms = ks_arena_alloc(a, f->n_arms, sizeof *out->arms);
+    if (!out->arms)
+        return ks_fail_memory(err, f->n_arms * sizeof *out->arms, "a snapshot");
+    for (size_t i = 0; i < f->n_arms; i++) {
+        const struct ks_replay_arm *arm = &s->replay.arms[i];
+        out->arms[i].state = arm_state_of(arm, out->state);
+        out->arms[i].why = ks_arena_strdup(a, arm->ended.why);
+        if (!out->arms[i].why)
+            return ks_fail_memory(err, 1, "a snapshot");
+        if (ks_board_read_numbers(arm->tally, f->n_corpora, a, &out->arms[i].numbers, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int fill(const struct ks_saved *s, struct ks_arena *a, struct ks_snapshot *out,
+                struct ks_error *err)
+{
+    const struct ks_runfile_progress *p = &s->progress;
+    out->state = state_of(s);
+    out->doing = "";
+    out->failure = ks_arena_strdup(a, p->failure);
+    if (!out->failure)
+        return ks_fail_memory(err, 1, "a snapshot");
+    out->failure_code = p->failure_code;
+    out->windows = p->windows;
+    out->positions = p->positions;
+    out->tokens = p->tokens;
+    out->windows_on_cpu = p->windows_on_cpu;
+    out->prepare_ns = p->prepare_ns;
+    out->elapsed_ns = p->elapsed_ns;
+    out->cpu_ns = p->cpu_ns;
+    out->flops = p->flops;
+    return fill_arms(s, a, out, err);
+}
+
+static int publish(struct ks_saved *s, struct ks_error *err)
+{
+    struct ks_draft *d = ks_draft_create(err);
+    if (!d)
+        return -1;
+    if (fill(s, ks_draft_arena(d), ks_draft_snapshot(d), err)) {
+        ks_snapshot_release(ks_draft_snapshot(d));
+        return -1;
+    }
+    return ks_board_publish(s->board, d, err);
+}
+
+/* ------------------------------------------------------------------ taking in */
+
+static int take_lines(struct ks_saved *s, struct ks_arena *a, bool *news, struct ks_error *err)
+{
+    struct ks_log_line *lines;
+    size_t n;
+    uint64_t lost;
+    if (ks_runfile_read_lines(s->file, a, LINES, &lines, &n, &lost, err))
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (lost + i < s->lines)
+            continue;
+        ks_board_put_line(s->board, &lines[i]);
+        *news = true;
+    }
+    s->lines = lost + n;
+    return 0;
+}
+
+static int take_windows(struct ks_saved *s, struct ks_error *err)
+{
+    struct ks_runfile_window w;
+    for (bool there = true; there && s->replay.next < s->progress.windows;)
+        if (ks_replay_window(&s->replay, &w, &there, err))
+            return -1;
+    if (s->replay.next == s->progress.windows)
+        return 0;
+    return ks_fail(
+        err, KS_BAD_INPUT,
+        "%s: this run file is damaged: window %zu is missing; take a copy that is whole, "
+        "or run again",
+        ks_runfile_path(s->file), s->replay.next + 1);
+}
+
+static int take_in(struct ks_saved *s, struct ks_arena *a, bool *news, struct ks_error *err)
+{
+    struct ks_runfile_progress before = s->progress;
+    bool written = ks_runfile_is_written(s->file);
+    if (ks_runfile_read_progress(s->file, a, &s->progress, err) || take_lines(s, a, news, err) ||
+        ks_replay_arms(&s->replay, a, err))
+        return -1;
+    *news |= !s->looked || before.windows != s->progress.windows ||
+             before.state != s->progress.state || written != s->written;
+    s->written = written;
+    s->looked = true;
+    return take_windows(s, err);
+}
+
+int ks_saved_refresh(struct ks_saved *s, bool *news, struct ks_error *err)
+{
+    struct ks_arena a = {0};
+    if (s->failed) {
+        *err = s->failure;
+        return -1;
+    }
+    *news = false;
+    int failed = ks_runfile_begin(s->file, err);
+    if (!failed) {
+        failed = take_in(s, &a, news, err);
+        ks_runfile_rollback(s->file);
+        s->failed = failed != 0; /* the tallies may hold half of a window */
+    }
+    if (!failed && *news)
+        failed = publish(s, err);
+    if (s->failed)
+        s->failure = *err;
+    ks_arena_finish(&s->arena);
+    s->arena = a;
+    return failed ? -1 : 0;
+}
+
+const struct ks_snapshot *ks_saved_snapshot(struct ks_saved *s)
+{
+    return ks_board_snapshot(s->board);
+}
+
+int ks_saved_wake_fd(const struct ks_saved *s)
+{
+    return ks_board_wake_fd(s->board);
+}
+
+bool ks_saved_is_written(const struct ks_saved *s)
+{
+    return ks_runfile_is_written(s->file);
+}

@@ -1,0 +1,137 @@
+/*
+ * The run file: all that a run finds, in one SQLite database, so that nothing of it is lost.
+ * README.md beside this is its page for people: tables, views, blobs.
+ *
+ *   ks_runfile   one file, open to write (create, resume) or to read (open)
+ *
+ * A writer holds the file's lock (the kernel's, so a process that dies leaves none behind); a
+ * second one is refused, readers are not. What is put between begin and commit is in the file
+ * together or not at all, and on the disk when commit returns.
+ *
+ * Every row has a checksum over all it holds, its place too, and is held against it when it is
+ * read. So a damaged file is an error, KS_BAD_INPUT; never a wrong number. What the system refuses
+ * and may allow later (a full disk, a lock that somebody holds) is KS_SYSTEM: the transaction can
+ * be rolled back and tried again.
+ *
+ * One thread at a time. This is the one part that knows SQLite.
+ */
+#ifndef KS_ENGINE_RUNFILE_RUNFILE_H
+#define KS_ENGINE_RUNFILE_RUNFILE_H
+
+#include "engine/base/arena.h"
+#include "engine/engine.h"
+#include "engine/ruler/ruler.h"
+
+#define KS_RUNFILE_SCHEMA 1
+
+struct ks_runfile;
+
+/* Makes a file that is not there yet, and holds its lock. It's empty, and goes again when it is
+ * closed, until facts were put and committed. */
+struct ks_runfile *ks_runfile_create(const char *path, struct ks_error *err);
+/* Opens a file to go on writing it, or makes it; *fresh: there is nothing in it to go on with. */
+struct ks_runfile *ks_runfile_resume(const char *path, bool *fresh, struct ks_error *err);
+/* Opens a file to read it, while another process may write it. The file is not changed. */
+struct ks_runfile *ks_runfile_open(const char *path, struct ks_error *err);
+/* A writer leaves one file behind, without its journal, unless a reader has it open or the system
+ * refuses; then whoever opens it next sees to that. Accepts NULL. */
+void ks_runfile_close(struct ks_runfile *f);
+
+const char *ks_runfile_path(const struct ks_runfile *f);
+/* Whether a process (or another writer of this one) holds the file's lock. */
+bool ks_runfile_is_written(const struct ks_runfile *f);
+
+/* A transaction: to write, or a view of the file that doesn't change while it's read. */
+int ks_runfile_begin(struct ks_runfile *f, struct ks_error *err);
+int ks_runfile_commit(struct ks_runfile *f, struct ks_error *err);
+/* Nothing of the transaction was; harmless without one. */
+void ks_runfile_rollback(struct ks_runfile *f);
+
+/* ------------------------------------------------------------------ facts */
+
+/* Makes the tables and puts what is fixed; strings are copied. Once in a file's life. */
+int ks_runfile_put_facts(struct ks_runfile *f, const struct ks_facts *facts, struct ks_error *err);
+/* Replaces what is told and not compared: names, paths, the order of arms. The session tells who
+ * writes from here on: time, host, threads, ISA. */
+int ks_runfile_put_session(struct ks_runfile *f, const struct ks_facts *facts,
+                           struct ks_error *err);
+/* Arrays and strings are in the arena. */
+int ks_runfile_read_facts(struct ks_runfile *f, struct ks_arena *a, struct ks_facts *out,
+                          struct ks_error *err);
+/* Whether a run of `now` goes on where the file's left off: the comparability manifest. -1 with
+ * *err naming the first field that differs and both values. */
+int ks_runfile_compare(const char *path, const struct ks_facts *file, const struct ks_facts *now,
+                       struct ks_error *err);
+
+/* ------------------------------------------------------------------ windows */
+
+struct ks_runfile_window {
+    size_t id;         /* index among the run's windows */
+    uint32_t document; /* index into the facts' */
+    size_t start;      /* token of the document that row 0 holds */
+    size_t rows, first;
+    size_t n;                     /* scored positions */
+    bool head_on_cpu;             /* though the run's head is on a device that failed */
+    const int32_t *tokens;        /* (rows + 1): the document's from start on; row r predicts the
+                                     token r + 1 */
+    const int32_t *offsets;       /* (n): places in the document */
+    const struct ks_ref_row *ref; /* (n); read: logprob, entropy, rank, measurement, n_top alone */
+};
+
+int ks_runfile_put_window(struct ks_runfile *f, const struct ks_runfile_window *w,
+                          struct ks_error *err);
+/* rows(n): of an arm at window w. */
+int ks_runfile_put_scores(struct ks_runfile *f, size_t window, size_t arm,
+                          const struct ks_arm_row *rows, size_t n, struct ks_error *err);
+
+/* Window number `at` in index order; *there false past the last. Arrays live until the next call
+ * on f. n_top: what a row's top list holds, min(top_k, vocab). */
+int ks_runfile_read_window(struct ks_runfile *f, size_t at, int32_t n_top,
+                           struct ks_runfile_window *out, bool *there, struct ks_error *err);
+/* The rows of an arm at a window of n positions; *there false where it wasn't measured. *rows lives
+ * until the next call of this. */
+int ks_runfile_read_scores(struct ks_runfile *f, size_t window, size_t arm, size_t n,
+                           const struct ks_arm_row **rows, bool *there, struct ks_error *err);
+
+/* ------------------------------------------------------------------ how it goes */
+
+struct ks_runfile_progress {
+    enum ks_run_state state; /* RUNNING until the run ends */
+    enum ks_code failure_code;
+    const char *failure; /* "" unless failed */
+    size_t windows, positions, tokens, windows_on_cpu;
+    int64_t prepare_ns, elapsed_ns, cpu_ns;
+    double flops;
+};
+int ks_runfile_put_progress(struct ks_runfile *f, const struct ks_runfile_progress *p,
+                            struct ks_error *err);
+int ks_runfile_read_progress(struct ks_runfile *f, struct ks_arena *a,
+                             struct ks_runfile_progress *out, struct ks_error *err);
+
+struct ks_runfile_arm {
+    enum ks_arm_state state; /* DROPPED or FAILED: for good */
+    const char *why;         /* "" unless dropped or failed */
+    size_t windows;          /* that it was measured over, where it's dropped or failed */
+};
+/* Of a dropped arm, scores from window `windows` on go. */
+int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile_arm *state,
+                       struct ks_error *err);
+int ks_runfile_read_arm(struct ks_runfile *f, struct ks_arena *a, size_t arm,
+                        struct ks_runfile_arm *out, struct ks_error *err);
+
+/* The numbers of an arm after so many windows, for the view `summary`. Reports don't read them:
+ * they are computed from positions. */
+int ks_runfile_put_numbers(struct ks_runfile *f, size_t arm, size_t windows,
+                           const struct ks_numbers *n, struct ks_error *err);
+
+/* The bytes that a token stands for; one that is there already stays. */
+int ks_runfile_put_token(struct ks_runfile *f, int32_t id, const void *bytes, size_t len,
+                         struct ks_error *err);
+
+int ks_runfile_put_line(struct ks_runfile *f, const struct ks_log_line *line, struct ks_error *err);
+/* The newest lines, at most max, oldest first; *lost: how many stood before. */
+int ks_runfile_read_lines(struct ks_runfile *f, struct ks_arena *a, size_t max,
+                          struct ks_log_line **out, size_t *n, uint64_t *lost,
+                          struct ks_error *err);
+
+#endif

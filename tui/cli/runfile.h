@@ -1,0 +1,19 @@
+/*
+ * Where a run is kept: the file that `kldscope run` is told, or finds a name for.
+ */
+#ifndef KS_TUI_CLI_RUNFILE_H
+#define KS_TUI_CLI_RUNFILE_H
+
+#include "tui/cli/cli.h"
+
+struct cli_runfile_words {
+    const char *out;
+    bool resume, none;
+};
+
+/* Sets the plan's file. Without a name it's STEM-DATE-TIME.kld in the current folder, of the
+ * operand's stem; to go on, the newest of those names that is there. */
+int cli_choose_runfile(const struct cli_runfile_words *w, const char *operand, struct ks_plan *plan,
+                       struct ks_error *err);
+
+#endif
