@@ -160,11 +160,12 @@ def case_any_model_has_a_ladder():
     for folder, (name, architecture) in models.items():
         here = os.path.join(ROOT, folder)
         found = run_json(ladder, "-p", "model=" + name, "-p", "max_documents=1", "-p",
-                         "presets=Q8_0 Q4_0", cwd=here)
+                         "presets=Q8_0 Q4_0", "--no-file", cwd=here)
         assert found["reference"]["architecture"] == architecture
         assert [a["recipe"] for a in found["arms"]] == ["Q8_0", "Q4_0"]
         wanted = run_json("run", name, "--arm", "Q8_0", "--arm", "Q4_0", "--corpus", stories,
-                          "--max-documents", 1, "--window", found["window"], cwd=here)
+                          "--max-documents", 1, "--window", found["window"], "--no-file",
+                          cwd=here)
         assert found["arms"] and found["arms"] == [dict(w, corpora=f["corpora"]) for f, w in
                                                    zip(found["arms"], wanted["arms"])]
         assert 0 < found["arms"][0]["kld_mean"] < found["arms"][1]["kld_mean"]
