@@ -199,8 +199,10 @@ void ks_gpu_tile_destroy(struct ks_gpu_tile *tile);
 int ks_gpu_matmul(struct ks_gpu_weight *w, enum ks_gpu_path path, const float *x, size_t m,
                   struct ks_gpu_tile *y, struct ks_error *err);
 
-/* Begins to make, on threads, the pipelines of a path that is available for a layout and width; or
- * the first product of each layout would wait for its own alone. */
+/* Begins to make, on threads, the pipelines of a path that is available for a layout and width, so
+ * that those of several layouts are made side by side; without, each waits for its first product.
+ * It proves nothing: that is left to the first product. What can't be made is found there, too; an
+ * error here is lack of memory or of the device. */
 int ks_gpu_prepare(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
                    enum ks_gpu_path path, struct ks_error *err);
 

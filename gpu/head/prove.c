@@ -204,8 +204,8 @@ static bool is_proved(const struct ks_gpu *gpu, const struct ks_gpu_proof *proof
     return false;
 }
 
-/* Leaves the proof on the list: while the sample is worked on, or its products would ask for it
- * again. */
+/* With the proof on the list, or the sample's own products would ask for it; it stays there where
+ * they succeed. */
 static int work_as_proved(struct ks_gpu *gpu, const struct ks_gpu_proof *proof, sample_work *work,
                           struct ks_error *err)
 {
@@ -218,7 +218,7 @@ static int work_as_proved(struct ks_gpu *gpu, const struct ks_gpu_proof *proof, 
     gpu->proved = grown;
     gpu->proved[gpu->n_proved++] = *proof;
     int failed = with_sample(gpu, proof, work, err);
-    if (failed || work == rehearse)
+    if (failed)
         gpu->n_proved--;
     return failed;
 }
@@ -236,5 +236,10 @@ int ks_gpu_prepare(struct ks_gpu *gpu, enum ks_gpu_layout layout, uint64_t cols,
                    enum ks_gpu_path path, struct ks_error *err)
 {
     const struct ks_gpu_proof proof = {layout, path, cols};
-    return is_proved(gpu, &proof) ? 0 : work_as_proved(gpu, &proof, rehearse, err);
+    if (is_proved(gpu, &proof))
+        return 0;
+    if (work_as_proved(gpu, &proof, rehearse, err) != 0)
+        return -1;
+    gpu->n_proved--; /* rehearsing proves nothing */
+    return 0;
 }

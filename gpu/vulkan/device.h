@@ -59,7 +59,7 @@ enum ks_vk_shader {
     KS_VK_FEW,    /* of a layout */
     KS_VK_PACKED, /* of a layout */
     KS_VK_DECODE, /* of a layout */
-    KS_VK_GRAINS, /* of a layout of integers */
+    KS_VK_GRAINS, /* of a layout, but for F32 */
     KS_VK_TURN,
     KS_VK_MANY,
     KS_VK_HALVES,

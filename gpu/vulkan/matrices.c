@@ -9,8 +9,7 @@
 
 enum {
     SIDE = 16,
-    SUBGROUP = 32,         /* as the shaders count on */
-    SHARED_NEEDED = 40960, /* bytes of a work-group */
+    SUBGROUP = 32, /* as the shaders count on */
 };
 
 static bool has_features(VkPhysicalDevice physical)
@@ -41,8 +40,7 @@ static bool has_subgroups(VkPhysicalDevice physical)
         .pNext = &sizes,
     };
     vkGetPhysicalDeviceProperties2(physical, &p);
-    return sizes.minSubgroupSize == SUBGROUP && sizes.maxSubgroupSize == SUBGROUP &&
-           p.properties.limits.maxComputeSharedMemorySize >= SHARED_NEEDED;
+    return sizes.minSubgroupSize == SUBGROUP && sizes.maxSubgroupSize == SUBGROUP;
 }
 
 static bool is_ours(const VkCooperativeMatrixPropertiesKHR *p)

@@ -94,7 +94,8 @@ static inline int open_once(void **state)
 
 static inline int close_once(void **state)
 {
-    close_listening(*state);
+    if (*state) /* it was opened */
+        close_listening(*state);
     return 0;
 }
 
