@@ -1,6 +1,5 @@
 #include "tui/cli/plan.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +9,10 @@
 
 #include <jansson.h>
 
-#include "engine/base/nearest.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "lua/scenario.h"
+#include "tui/cli/arm.h"
 
 /* ------------------------------------------------------------------ scenarios */
 
@@ -67,95 +66,6 @@ static struct ks_plan *load_scenario(const char *path, const struct cli_run_wish
 }
 
 /* ------------------------------------------------------------------ without Lua */
-
-static int fail_unknown_arm(const char *word, struct ks_error *err)
-{
-    const char *names[128];
-    size_t n = 0;
-    while (n < 128 && ks_preset_name(n)) {
-        names[n] = ks_preset_name(n);
-        n++;
-    }
-    const char *near = ks_nearest_word(word, names, n);
-    if (near)
-        return ks_fail(err, KS_BAD_INPUT, "--arm %s: neither a file nor a preset; did you mean %s?",
-                       word, near);
-    return ks_fail(err, KS_BAD_INPUT, "--arm %s: neither a file nor a preset", word);
-}
-
-/* What stands behind "kv=" or "BASE+kv=", NULL where a word is not so. */
-static const char *find_kv(const char *word)
-{
-    const char *last = NULL;
-    if (strncmp(word, "kv=", 3) == 0)
-        return word + 3;
-    for (const char *at = word; (at = strstr(at, "+kv=")) != NULL; at += 4)
-        last = at + 4;
-    return last;
-}
-
-/* "Q8_0" for both, or "Q8_0/Q4_0" for keys and values; the run says what is wrong with them. */
-static int read_kv(struct ks_arm_spec *arm, const char *types, struct ks_error *err)
-{
-    const char *slash = strchr(types, '/');
-    arm->kv_keys = strndup(types, slash ? (size_t)(slash - types) : strlen(types));
-    arm->kv_values = strdup(slash ? slash + 1 : types);
-    return arm->kv_keys && arm->kv_values ? 0
-                                          : ks_fail_memory(err, strlen(types), "an arm's types");
-}
-
-/* What an arm's weights are, a preset or a file, and what people call that; *name is malloc'ed. */
-static int read_weights(struct ks_arm_spec *arm, const char *word, char **name,
-                        struct ks_error *err)
-{
-    const char *preset = ks_preset_named(word);
-    if (!preset) {
-        if (!strchr(word, '/') && !strchr(word, '.') && access(word, F_OK) != 0)
-            return fail_unknown_arm(word, err);
-        arm->model = ks_model_open(word, NULL, NULL, err);
-        if (!arm->model)
-            return -1;
-    }
-    arm->preset = preset ? strdup(preset) : NULL;
-    *name = preset ? strdup(preset) : ks_path_stem(word);
-    if (!*name || (preset && !arm->preset))
-        return ks_fail_memory(err, strlen(word), "an arm's name");
-    ks_text_one_line(*name); /* a file may be called anything */
-    for (char *c = *name; preset && *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    return 0;
-}
-
-static int name_arm(struct ks_arm_spec *arm, const char *weights, const char *kv,
-                    struct ks_error *err)
-{
-    if (asprintf(&arm->name, "%s%s%s%s", weights ? weights : "", weights && kv ? "+" : "",
-                 kv ? "kv=" : "", kv ? kv : "") < 0) {
-        arm->name = NULL;
-        return ks_fail_memory(err, 0, "an arm's name");
-    }
-    char *c = arm->name + (weights ? strlen(weights) : 0);
-    ks_text_one_line(c);
-    for (; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    return 0;
-}
-
-static int add_arm(struct ks_plan *plan, const char *word, struct ks_error *err)
-{
-    const char *kv = access(word, F_OK) == 0 ? NULL : find_kv(word);
-    size_t len = !kv ? strlen(word) : kv - word > 4 ? (size_t)(kv - word) - 4 : 0;
-    char *weights = strndup(word, len), *name = NULL;
-    struct ks_arm_spec *arm = weights ? ks_plan_add_arm(plan, err) : NULL;
-    if (!weights)
-        ks_fail_memory(err, len, "an arm");
-    int failed = !arm || (kv && read_kv(arm, kv, err)) ||
-                 ((!kv || len > 0) && read_weights(arm, weights, &name, err)) ||
-                 name_arm(arm, name, kv, err);
-    free(weights);
-    free(name);
-    return failed ? -1 : 0;
-}
 
 /* NULL for what cannot be opened or is no file: neither waits for a pipe nor reads a device. */
 static FILE *open_file(const char *path)
@@ -216,7 +126,7 @@ static int fill_plan(struct ks_plan *plan, const char *reference, const struct c
     if (!plan->reference)
         return -1;
     for (size_t i = 0; i < w->arms.n; i++)
-        if (add_arm(plan, w->arms.items[i], err))
+        if (cli_add_arm(plan, w->arms.items[i], err))
             return -1;
     for (size_t i = 0; i < w->corpora.n; i++)
         if (add_corpus(plan, w->corpora.items[i], w->max_documents, err))

@@ -199,6 +199,53 @@ static void keys_beyond_a_type_are_seen(void **state)
     edit_finish();
 }
 
+/* ------------------------------------------------------------------ run files */
+
+static void stop_after_two(void *ctx, struct ks_run *run, const struct ks_snapshot *now)
+{
+    (void)ctx;
+    if (now->windows == 2)
+        ks_run_stop(run, "long enough");
+}
+
+/* A plan into the run file at path, which goes on where the file is there. */
+static struct ks_plan *plan_into(const char *path, const char *keys)
+{
+    struct ks_plan *plan = plan_of("qwen3", 2);
+    add_kv_arm(plan, "mine", keys, "Q8_0");
+    set(&plan->out, path);
+    plan->resume = true;
+    return plan;
+}
+
+static void a_run_goes_on_with_the_types_it_began_with(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/kldscope-kv-XXXXXX.kld";
+    int fd = mkstemps(path, 4);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path);
+    struct ks_plan *plan = plan_into(path, "Q5_0");
+    plan->hooks.on_window = stop_after_two;
+    ks_snapshot_release(run_to_end(plan));
+    struct ks_error err = {0};
+    struct ks_run *run = ks_run_create(plan_into(path, "Q5_1"), &err);
+    assert_non_null(run);
+    assert_int_equal(ks_run_start(run, &err), 0);
+    assert_int_equal(ks_run_join(run, &err), -1);
+    assert_non_null(strstr(err.text, "kv Q5_1/Q8_0"));
+    ks_run_destroy(run);
+    const struct ks_snapshot *went_on = run_to_end(plan_into(path, "Q5_0"));
+    unlink(path);
+    plan = plan_of("qwen3", 2);
+    add_kv_arm(plan, "mine", "Q5_0", "Q8_0");
+    const struct ks_snapshot *whole = run_to_end(plan);
+    assert_same_results(whole, went_on);
+    ks_snapshot_release(whole);
+    ks_snapshot_release(went_on);
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 static void assert_refused(struct ks_plan *plan, const char *const *words)
@@ -273,6 +320,7 @@ int main(void)
         cmocka_unit_test(arms_share_all_before_the_first_attention),
         cmocka_unit_test(recipes_and_hashes_tell_arms_apart),
         cmocka_unit_test(keys_beyond_a_type_are_seen),
+        cmocka_unit_test(a_run_goes_on_with_the_types_it_began_with),
         cmocka_unit_test(a_head_that_is_no_whole_number_of_blocks_is_refused),
         cmocka_unit_test(a_model_without_attention_keeps_none),
         cmocka_unit_test(a_type_that_keeps_no_keys_is_refused),

@@ -151,6 +151,7 @@ def case_an_arm_that_is_no_preset_and_no_file():
 def case_keys_and_values_of_no_such_type():
     for kv, says in (("Q9_0", "Q8_0"), ("Q8_0/", '""'), ("", '""'), ("F16/F16/F16", "F16/F16")):
         refused(run("run", MODEL, "--arm", "kv=" + kv, "--corpus", STORIES), "kv=", says, "Q5_1")
+    refused(run("run", MODEL, "--arm", "", "--corpus", STORIES), "neither a file nor a preset")
     refused(run("run", MODEL, "--arm", "Q4_KM+kv=F16", "--corpus", STORIES), "Q4_KM", "Q4_K_M")
 
 

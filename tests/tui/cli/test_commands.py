@@ -190,6 +190,10 @@ def case_keys_and_values_are_named_like_an_arm():
                        f"file {MODEL} + kv F32"], recipes
     assert words["arms"][0]["bits_per_weight"] == words["arms"][3]["bits_per_weight"]
     assert words["arms"][0]["kld_mean"] > 0 and words["arms"][3]["kld_max"] == 0
+    odd = os.path.join(FOLDER.name, "a+kv=Q8_0.gguf")  # what a file is called goes first
+    os.symlink(MODEL, odd)
+    arm, = run_json("run", MODEL, "--arm", odd, "--corpus", code, "--max-documents", 1)["arms"]
+    assert arm["name"] == "a+kv=Q8_0" and arm["recipe"] == "file " + odd and arm["kld_max"] == 0
 
 
 def case_what_keys_and_values_cost_is_a_scenario():
