@@ -117,7 +117,7 @@ int ks_gpu_measure(struct ks_gpu *gpu, uint64_t bytes, struct ks_gpu_limits *out
  * told otherwise, byte j holds element j in its low nibble and j + 16 in its high one.
  *
  * Blocks of 256 have two levels of scales; their parts are named by size here and laid out in
- * shaders/layouts.glsl.
+ * shaders/weights/layouts.glsl.
  */
 enum ks_gpu_layout {
     KS_GPU_F32,     /* 16 elements: 64 bytes */

@@ -24,7 +24,7 @@ static inline uint64_t ks_gpu_least(uint64_t a, uint64_t b)
 /* The shard's parts as bindings 0 .. KS_GPU_MAX_PARTS - 1. */
 void ks_gpu_bind_parts(struct ks_vk_dispatch *d, const struct ks_gpu_shard *shard);
 
-/* Units of 16 columns that are read at once, as in shaders/layouts.glsl. */
+/* Units of 16 columns that are read at once, as in shaders/weights/layouts.glsl. */
 uint32_t ks_gpu_units_together(enum ks_gpu_layout layout);
 
 /* A dispatch that reads the packed weight waits longer than it computes: in units of arithmetic,

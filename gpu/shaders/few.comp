@@ -19,7 +19,7 @@ layout(constant_id = 5) const uint SLAB = 4;      // groups of x in shared memor
 layout(constant_id = 6) const uint AHEAD = 1;     // groups whose bytes are asked for at once
 layout(constant_id = 7) const uint BESIDE = 2;    // neighbouring threads that have different rows
 
-#include "layouts.glsl"
+#include "weights/layouts.glsl"
 
 layout(std430, binding = 3) readonly buffer X { vec4 x[]; };   // (positions, COLS)
 layout(std430, binding = 4) writeonly buffer Y { float y[]; }; // (positions, stride)

@@ -22,7 +22,7 @@ layout(constant_id = 1) const uint HALVES = 0; // as in halves.glsl
 layout(constant_id = 2) const uint EACH = 8;   // positions of a thread: 4 or 8
 
 #if defined(PACKED)
-#include "layouts.glsl"
+#include "weights/layouts.glsl"
 #else
 layout(std430, binding = 0) readonly buffer Tile { vec4 tile[]; }; // (blocks, COLS, WIDE)
 #endif

@@ -12,7 +12,7 @@
 layout(local_size_x = 256) in;
 
 const uint HALVES = 0; // as in halves.glsl
-#include "halves.glsl"
+#include "weights/halves.glsl"
 #include "power.glsl"
 
 layout(std430, binding = 0) readonly buffer X { float x[]; }; // (positions, cols)

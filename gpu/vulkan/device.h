@@ -213,8 +213,8 @@ struct ks_gpu {
     struct ks_vk_buffer scratch[2]; /* decoded pieces: one is filled while the other is used */
     struct ks_vk_buffer factors;    /* of rows of x in halves */
 
-    /* How subgroups hold matrices (gpu/head/matrix.h), once a product has found it; and memory for
-     * weights taken apart. */
+    /* How subgroups hold matrices (gpu/head/path/matrix.h), once a product has found it; and memory
+     * for weights taken apart. */
     struct ks_vk_buffer lanes;
     bool knows_lanes;
     VkDeviceSize kept_bytes;

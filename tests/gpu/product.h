@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "engine/base/bytes.h"
-#include "gpu/head/sample.h"
-#include "gpu/head/twin.h"
+#include "gpu/head/proof/sample.h"
+#include "gpu/head/proof/twin.h"
 
 struct product {
     enum ks_gpu_layout layout;

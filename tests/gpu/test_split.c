@@ -4,7 +4,7 @@
  */
 #include "tests/testing.h"
 
-#include "gpu/head/matrix.h"
+#include "gpu/head/path/matrix.h"
 #include "tests/gpu/activations.h"
 #include "tests/gpu/listening.h"
 

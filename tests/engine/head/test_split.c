@@ -6,7 +6,7 @@
 #include "engine/base/bytes.h"
 #include "engine/head/head.h"
 #include "engine/quant/decode.h"
-#include "gpu/head/twin.h"
+#include "gpu/head/proof/twin.h"
 
 enum { TYPES = 16 };
 

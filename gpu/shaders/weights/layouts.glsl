@@ -16,7 +16,7 @@
 // A scale times a stored element is exact in f32: 11 bits of a half, up to 7 of a block's scale and up
 // to 7 of an element, and no layout has more than 24 together. So a weight is rounded once at most,
 // where its minimum is added, and contraction changes nothing.
-// gpu/head/twin.c is the definition.
+// gpu/head/proof/twin.c is the definition.
 
 #include "halves.glsl"
 

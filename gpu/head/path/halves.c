@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gpu/head/head.h"
-#include "gpu/head/twin.h"
+#include "gpu/head/proof/twin.h"
 
 enum {
     HALVES = 65536,

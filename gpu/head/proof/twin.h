@@ -19,7 +19,7 @@ float ks_gpu_twin_half(uint16_t half);
 float ks_gpu_twin_stored(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
                          uint64_t cols, uint64_t row, uint64_t unit, float q[16], float *minimum);
 /* The same as grains.comp takes it apart, to the bit: q are integers, or halves where the layout
- * has floats; cols is a multiple of 32. gpu/head/matrix_twin.c. */
+ * has floats; cols is a multiple of 32. gpu/head/proof/matrix_twin.c. */
 float ks_gpu_twin_grains(enum ks_gpu_layout layout, const void *const parts[KS_GPU_MAX_PARTS],
                          uint64_t cols, uint64_t row, uint64_t unit, float q[16], float *minimum);
 /* The same with minima added: the weight is the returned scale times q[i]. */
@@ -38,9 +38,9 @@ float ks_gpu_twin_few(enum ks_gpu_layout layout, const void *const parts[KS_GPU_
 float ks_gpu_twin_many(const float *weights, uint64_t cols, const float *x);
 
 /*
- * A row of x as split.comp leaves it, and one output of matrix.comp, gpu/head/matrix_twin.c. How a
- * device adds within a block is its own business, so the twin agrees by 2^-20 of sum |x w|, for
- * layouts with minima of sum |x| (|scale q| + |minimum|).
+ * A row of x as split.comp leaves it, and one output of matrix.comp, gpu/head/proof/matrix_twin.c.
+ * How a device adds within a block is its own business, so the twin agrees by 2^-20 of sum |x w|,
+ * for layouts with minima of sum |x| (|scale q| + |minimum|).
  */
 struct ks_gpu_twin_halves {
     uint16_t *high, *low; /* (cols) */

@@ -6,7 +6,7 @@
 
 #include "engine/base/bytes.h"
 #include "gpu/head/head.h"
-#include "gpu/head/twin.h"
+#include "gpu/head/proof/twin.h"
 
 enum { TOP = 127 + 14 }; /* exponent that the largest element gets */
 

@@ -2,7 +2,7 @@
  * Products by cooperative matrices: x is split into halves, every piece of the weight taken apart
  * into its elements and scales, unless it was before, and then they are multiplied.
  */
-#include "gpu/head/matrix.h"
+#include "gpu/head/path/matrix.h"
 
 enum {
     SPLIT_ROWS = 16, /* positions and columns of a work-group of split.comp */

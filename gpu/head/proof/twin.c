@@ -1,4 +1,4 @@
-#include "gpu/head/twin.h"
+#include "gpu/head/proof/twin.h"
 
 #include "engine/base/bytes.h"
 #include "gpu/head/head.h"

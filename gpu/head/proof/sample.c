@@ -1,4 +1,4 @@
-#include "gpu/head/sample.h"
+#include "gpu/head/proof/sample.h"
 
 #include <string.h>
 

@@ -19,7 +19,7 @@ layout(constant_id = 2) const uint WITH_MINIMA = 0u; // whether they have them
 const uint HALVES = 0; // as in halves.glsl
 
 #include "layouts.glsl"
-#include "power.glsl"
+#include "../power.glsl"
 
 #if defined(LAYOUT_F16) || defined(LAYOUT_BF16)
 const uint SIZE = 2u; // bytes of an element

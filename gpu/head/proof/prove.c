@@ -9,8 +9,8 @@
 
 #include "engine/base/bytes.h"
 #include "gpu/head/head.h"
-#include "gpu/head/sample.h"
-#include "gpu/head/twin.h"
+#include "gpu/head/proof/sample.h"
+#include "gpu/head/proof/twin.h"
 
 enum {
     ROWS = 150,
