@@ -240,6 +240,11 @@ struct ks_override_spec {
     char *regex, *type;
 };
 
+/* What becomes of activations before they are multiplied by weights. F32: nothing. Q8: llama.cpp's
+ * CPU kernels are followed, which round them to blocks of 8-bit levels before quantized weights, to
+ * halves before halves. */
+enum ks_activations { KS_ACTIVATIONS_F32, KS_ACTIVATIONS_Q8 };
+
 struct ks_arm_spec {
     char *name;
     char *preset; /* or NULL */
@@ -251,6 +256,7 @@ struct ks_arm_spec {
     struct ks_imatrix *imatrix; /* by which preset and overrides quantize, likewise; or NULL */
     char *kv_keys, *kv_values;  /* what attention's keys and values are kept in, a ks_kv_type_name;
                                    NULL: F32, as the reference's are */
+    enum ks_activations activations;
     char **tags;
     size_t n_tags;
     char *where;
@@ -371,13 +377,13 @@ struct ks_numbers {
 struct ks_arm_facts {
     const char *name;
     const char *recipe;       /* "Q4_K_M", "Q4_K_M + output.weight=Q8_0", "file other.gguf",
-                                 "reference + kv Q8_0/Q4_0" */
+                                 "Q8_0 + kv Q8_0/Q4_0 + activations q8" */
     const char *file;         /* as the scenario wrote it; NULL for an arm made here */
     const char *imatrix_hash; /* 32 hex digits of the importance matrix; NULL without one */
     uint64_t bytes;           /* sum of tensor data */
     double bits_per_weight;
     const char *hash;         /* 32 hex digits of the content, and of what keys and values are kept
-                                 in where that is not F32 */
+                                 in and activations rounded to, where that is not F32 */
     const char *const *types; /* (n_types) each tensor's type name, in the reference's file order;
                                  NULL for a file arm */
     size_t n_types;

@@ -75,6 +75,7 @@ void ks_cpu_destroy(struct ks_cpu *cpu)
     free(cpu->workers);
     free(cpu->attend.floats);
     free(cpu->spaced.floats);
+    free(cpu->rounded.floats);
     ks_pool_destroy(cpu->pool);
     free(cpu);
 }

@@ -59,6 +59,16 @@ int ks_matmul_stacked(struct ks_cpu *cpu, const struct ks_matrix *w, size_t stac
                       const size_t *starts, const float *x, size_t ldx, float *y, size_t ldy,
                       struct ks_error *err);
 
+/* The same of rows that are rounded first, as llama.cpp's CPU kernels round what they multiply by
+ * weights of that type (quant/activations.h). x(n, w.cols) has no gaps and stays as it is. */
+int ks_matmul_rounded(struct ks_cpu *cpu, const struct ks_matrix *w, size_t stacked,
+                      const size_t *starts, const float *x, float *y, size_t ldy,
+                      struct ks_error *err);
+
+/* out(n, dim) = x(n, dim) rounded so. out may be x. */
+void ks_round_activations(struct ks_cpu *cpu, enum ks_type weights, const float *x, size_t n,
+                          size_t dim, float *out);
+
 /* out(n, w.cols) = decoded rows ids[0..n) of w: the embedding. ids in 0..w.rows-1 (checked by the
  * caller). */
 void ks_gather(struct ks_cpu *cpu, const struct ks_matrix *w, const int32_t *ids, size_t n,

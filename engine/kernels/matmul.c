@@ -220,6 +220,17 @@ int ks_matmul_stacked(struct ks_cpu *cpu, const struct ks_matrix *w, size_t stac
     return 0;
 }
 
+int ks_matmul_rounded(struct ks_cpu *cpu, const struct ks_matrix *w, size_t stacked,
+                      const size_t *starts, const float *x, float *y, size_t ldy,
+                      struct ks_error *err)
+{
+    size_t n = starts[stacked], cols = (size_t)w->cols;
+    if (ks_growing_reserve(&cpu->rounded, n * cols, "rounded activations", err))
+        return -1;
+    ks_round_activations(cpu, w->type, x, n, cols, cpu->rounded.floats);
+    return ks_matmul_stacked(cpu, w, stacked, starts, cpu->rounded.floats, cols, y, ldy, err);
+}
+
 int ks_matmul(struct ks_cpu *cpu, const struct ks_matrix *w, const float *x, size_t ldx, size_t n,
               float *y, size_t ldy, struct ks_error *err)
 {

@@ -2,6 +2,7 @@
  * Operations on token rows, split over the pool in pieces of some thousand elements.
  */
 #include "engine/kernels/path/ops.h"
+#include "engine/quant/activations.h"
 #include "engine/quant/round.h"
 
 #define PIECE 8192 /* elements; below two of them nobody else is woken */
@@ -14,7 +15,7 @@ struct rows {
     const int32_t *positions;
     size_t n, dim, ldx, heads, half;
     enum ks_rope_pairing pairing;
-    enum ks_type type;
+    enum ks_type type; /* rounded to, or multiplied by */
     float eps, factor;
     size_t piece; /* rows in an item */
     void (*run)(const struct rows *r, size_t row);
@@ -238,4 +239,18 @@ void ks_round_rows(struct ks_cpu *cpu, enum ks_type type, float *x, size_t n, si
     struct rows r = {.x = x, .type = type, .n = n, .dim = dim, .run = round_one_row};
     if (type != KS_F32)
         run_rows(cpu, &r);
+}
+
+static void round_for_product(const struct rows *r, size_t row)
+{
+    size_t at = row * r->dim;
+    ks_activations_round_row(r->type, r->in + at, r->dim, r->out + at);
+}
+
+void ks_round_activations(struct ks_cpu *cpu, enum ks_type weights, const float *x, size_t n,
+                          size_t dim, float *out)
+{
+    struct rows r = {
+        .in = x, .type = weights, .out = out, .n = n, .dim = dim, .run = round_for_product};
+    run_rows(cpu, &r);
 }

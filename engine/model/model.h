@@ -194,11 +194,13 @@ struct ks_rope_table {
     float *cosine, *sine; /* (positions, dims / 2), NULL where no layer rotates by it */
 };
 
-/* What a net's activations are rounded to on their way, which no tensor says. KS_F32: nothing. */
+/* What a net's activations are rounded to on their way, which no tensor says. KS_F32, false:
+ * nothing. */
 struct ks_rounding {
     enum ks_type keys, values; /* attention's, each head's row by itself: keys as they are after the
                                   rope, values as they are projected (and normed); a row's own key
                                   and value too */
+    bool products; /* what matrices multiply, the head's rows too, as quant/activations.h has it */
 };
 
 struct ks_net {

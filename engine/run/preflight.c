@@ -36,8 +36,10 @@ static uint64_t hidden_bytes(const struct ks_run *run, size_t lane)
 static uint64_t body_row_bytes(const struct ks_run *run)
 {
     const size_t many = 1024;
-    uint64_t bytes = 0, widest = 0;
+    uint64_t bytes = 0, widest = 0, copies = 1;
     for (size_t i = 0; i < run->n_lanes; i++) {
+        if (run->lanes[i].arm.rounding.products)
+            copies = 2; /* one rounded, and that one laid out for the product */
         const struct ks_model *m = run->lanes[i].arm.model;
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
@@ -47,7 +49,7 @@ static uint64_t body_row_bytes(const struct ks_run *run)
         if (ks_model_info(m)->ffn > widest)
             widest = ks_model_info(m)->ffn;
     }
-    return bytes + widest * sizeof(float);
+    return bytes + copies * widest * sizeof(float);
 }
 
 /* What a row of a batch costs in all: results, the head's input of every lane, scratch; and the

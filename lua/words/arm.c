@@ -8,9 +8,9 @@
 #include "lua/check/frozen.h"
 
 static const struct ks_key arm_keys[] = {
-    {"preset", false},  {"override", false},   {"model", false},      {"tags", false},
-    {"imatrix", false}, {"kv", false},         {"activations", true}, {"backend", true},
-    {"logits", true},   {"noise_floor", true}, {"spare", true},       {NULL, false},
+    {"preset", false},  {"override", false},   {"model", false},       {"tags", false},
+    {"imatrix", false}, {"kv", false},         {"activations", false}, {"backend", true},
+    {"logits", true},   {"noise_floor", true}, {"spare", true},        {NULL, false},
 };
 
 static const struct ks_key kv_keys[] = {{"k", false}, {"v", false}, {NULL, false}};
@@ -166,6 +166,13 @@ static void read_imatrix(const struct ks_form *form, struct ks_arm_spec *arm)
     arm->imatrix = ks_word_open_imatrix(L, path);
 }
 
+static void read_activations(const struct ks_form *form, struct ks_arm_spec *arm)
+{
+    static const char *const kinds[] = {"f32", "q8", NULL};
+    if (ks_form_choice(form, "activations", kinds) == 1)
+        arm->activations = KS_ACTIVATIONS_Q8;
+}
+
 /* arm "x": half an arm, that the braces complete. */
 int ks_word_arm(lua_State *L)
 {
@@ -206,6 +213,7 @@ int ks_word_arm_body(lua_State *L)
     read_model(&form, arm);
     read_imatrix(&form, arm);
     read_kv(&form, arm);
+    read_activations(&form, arm);
     lua_settop(L, 4);
     lua_newtable(L);
     lua_pushvalue(L, 4);

@@ -112,6 +112,8 @@ static void an_arms_values_are_checked_where_it_is_made(void **state)
          0},
         {"arm 'x' { kv = { v = 'Q9_0' } }", 1, "did you mean `Q8_0`?", 0},
         {"arm 'x' { kv = { k = 'Q4_K' } }", 1, "unknown type of keys and values \"Q4_K\"", 0},
+        {"arm 'x' { activations = 'q4' }", 1, "activations must be \"f32\" or \"q8\", found \"q4\"",
+         0},
         {"arm ''", 1, "arm: the name is empty", 0},
         {"arm(5)", 1, "arm: the name must be a string, found 5", 0},
         {"arm 'a\\nb'", 1, "can't be printed", 0},
@@ -124,7 +126,6 @@ static void an_arms_values_are_checked_where_it_is_made(void **state)
 static void what_a_later_version_has_is_told_so(void **state)
 {
     static const struct refusal rows[] = {
-        {"arm 'x' { activations = 'q8' }", 1, "`activations` is for a later", KS_UNSUPPORTED},
         {"arm 'x' { backend = 'cpu' }", 1, "`backend` is for a later", KS_UNSUPPORTED},
         {"arm 'x' { logits = 'f' }", 1, "`logits` is for a later", KS_UNSUPPORTED},
         {"arm 'x' { noise_floor = true }", 1, "`noise_floor` is for a later", KS_UNSUPPORTED},

@@ -291,6 +291,23 @@ static void keys_and_values_have_types_of_their_own(void **state)
     ks_plan_destroy(p);
 }
 
+static void an_arm_says_what_becomes_of_its_activations(void **state)
+{
+    struct ks_plan *p =
+        load_good(*state, "return scenario {\n"
+                          "  reference = model 'tiny.gguf', corpus = text 'a.txt',\n"
+                          "  arms = {\n"
+                          "    arm 'a' { preset = 'Q8_0', activations = 'q8' },\n"
+                          "    arm 'b' { activations = 'f32' },\n"
+                          "    arm 'c' {},\n"
+                          "  }\n"
+                          "}\n");
+    assert_int_equal(p->arms[0].activations, KS_ACTIVATIONS_Q8);
+    assert_int_equal(p->arms[1].activations, KS_ACTIVATIONS_F32);
+    assert_int_equal(p->arms[2].activations, KS_ACTIVATIONS_F32);
+    ks_plan_destroy(p);
+}
+
 static void a_byte_order_mark_is_passed_over(void **state)
 {
     ks_plan_destroy(load_good(*state, "\xef\xbb\xbf" SCENARIO_OF("")));
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(the_shipped_quickstart_loads),
         cmocka_unit_test(an_importance_matrix_is_read_once_for_all_arms),
         cmocka_unit_test(keys_and_values_have_types_of_their_own),
+        cmocka_unit_test(an_arm_says_what_becomes_of_its_activations),
         cmocka_unit_test(a_byte_order_mark_is_passed_over),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_destroy);

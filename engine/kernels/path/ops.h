@@ -105,7 +105,7 @@ struct ks_cpu {
     enum ks_isa isa;
     const struct ks_ops *ops;
     struct ks_scratch *workers; /* (threads) */
-    struct ks_growing attend, spaced;
+    struct ks_growing attend, spaced, rounded;
 };
 
 #endif

@@ -19,6 +19,7 @@ struct ks_body {
     struct ks_cpu *cpu;
     ks_watch_product *watch; /* or NULL */
     void *watch_ctx;
+    bool rounds; /* the net at work rounds what its matrices multiply */
     struct ks_widths widths;
     size_t max_rows;
     /* Scratch, each (max_rows, width). normed also takes what a block adds to the residual: by then
@@ -52,6 +53,11 @@ struct ks_step {
 /* Moves the kept rows of m to its front. Rows are of `size` bytes. */
 void ks_step_pack(const struct ks_step *s, void *m, size_t size);
 
+/* As ks_matmul_stacked, of rows without gaps, which are rounded first where the net at work asks
+ * for it. */
+int ks_block_multiply(struct ks_body *b, const struct ks_matrix *w, size_t stacked,
+                      const size_t *starts, const float *in, float *out, size_t ldout,
+                      struct ks_error *err);
 /* out(n, w.rows) = in(n, w.cols) * W^T, plus the bias where it isn't NULL. */
 int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *bias,
                      const float *in, size_t n, float *out, struct ks_error *err);

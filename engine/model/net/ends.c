@@ -7,6 +7,15 @@ void ks_body_watch_products(struct ks_body *b, ks_watch_product *watch, void *ct
     b->watch_ctx = ctx;
 }
 
+int ks_block_multiply(struct ks_body *b, const struct ks_matrix *w, size_t stacked,
+                      const size_t *starts, const float *in, float *out, size_t ldout,
+                      struct ks_error *err)
+{
+    if (b->rounds)
+        return ks_matmul_rounded(b->cpu, w, stacked, starts, in, out, ldout, err);
+    return ks_matmul_stacked(b->cpu, w, stacked, starts, in, (size_t)w->cols, out, ldout, err);
+}
+
 int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *bias,
                      const float *in, size_t n, float *out, struct ks_error *err)
 {
@@ -14,7 +23,7 @@ int ks_block_project(struct ks_body *b, const struct ks_matrix *w, const float *
     const size_t starts[2] = {0, n};
     if (b->watch)
         b->watch(b->watch_ctx, w, 1, starts, in);
-    if (ks_matmul(b->cpu, w, in, (size_t)w->cols, n, out, rows, err))
+    if (ks_block_multiply(b, w, 1, starts, in, out, rows, err))
         return -1;
     if (bias)
         ks_add_bias(b->cpu, out, bias, n, rows);
@@ -58,6 +67,8 @@ int ks_body_norm(struct ks_body *b, const struct ks_net *net, const float *x, si
     ks_block_norm(b, h, x, n, h->hidden, net->output_norm, net->output_norm_bias, out);
     if (h->logit_scale != 1)
         ks_scale(b->cpu, out, n, h->hidden, h->logit_scale);
+    if (net->rounding.products)
+        ks_round_activations(b->cpu, net->head.type, out, n, h->hidden, out);
     return 0;
 }
 
@@ -69,6 +80,7 @@ bool ks_net_head_is_product(const struct ks_net *net)
 int ks_body_head(struct ks_body *b, const struct ks_net *net, const float *h, size_t n,
                  float *logits, struct ks_error *err)
 {
+    b->rounds = false; /* h is already */
     if (ks_block_project(b, &net->head, net->head_bias, h, n, logits, err))
         return -1;
     if (net->hparams->final_softcap > 0)

@@ -74,6 +74,8 @@ bool ks_net_stage_equal(const struct ks_net *a, const struct ks_net *b, int stag
             !slot_equal(a, b, ks_role_info((enum ks_role)i), layer))
             return false;
     }
+    if (stage >= 0 && a->rounding.products != b->rounding.products)
+        return false;
     return stage < 0 || stage >= layers ||
            (tables_equal(a, b, layer) && rounding_equal(a, b, layer));
 }

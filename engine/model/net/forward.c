@@ -284,6 +284,7 @@ int ks_body_layer(struct ks_body *b, const struct ks_net *net, const struct ks_b
     if (place(b, net, batch, err))
         return -1;
     choose_kept(b, batch, layer + 1 == net->hparams->layers);
+    b->rounds = net->rounding.products;
     const struct ks_step step = {
         .body = b,
         .net = net,

@@ -44,7 +44,8 @@ int ks_body_embed(struct ks_body *b, const struct ks_net *net, const struct ks_b
 /* x = layer(x). */
 int ks_body_layer(struct ks_body *b, const struct ks_net *net, const struct ks_batch *batch,
                   size_t layer, float *x, struct ks_error *err);
-/* out(n, hidden) = what the head multiplies: the final norm of x(n, hidden). out may be x. */
+/* out(n, hidden) = what the head multiplies, wherever it does: the final norm of x(n, hidden),
+ * rounded where the net asks for it. out may be x. */
 int ks_body_norm(struct ks_body *b, const struct ks_net *net, const float *x, size_t n, float *out,
                  struct ks_error *err);
 /* logits(n, vocab) = h(n, hidden) * head^T, with the architecture's scaling or soft cap. */

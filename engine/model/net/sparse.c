@@ -133,7 +133,7 @@ static int project(const struct tokens *t, const struct ks_matrix *w, const floa
     size_t experts = t->s->net->hparams->experts, dim = (size_t)w->rows / experts;
     if (b->watch)
         b->watch(b->watch_ctx, w, experts, t->routes.starts, in);
-    if (ks_matmul_stacked(cpu, w, experts, t->routes.starts, in, (size_t)w->cols, out, dim, err))
+    if (ks_block_multiply(b, w, experts, t->routes.starts, in, out, dim, err))
         return -1;
     if (bias)
         ks_add_expert_bias(cpu, out, bias, dim, t->routes.starts, experts);
@@ -152,7 +152,7 @@ static int project_half(const struct tokens *t, const struct ks_matrix *w, size_
         starts[2 * e + 1] = t->routes.starts[half == 0 ? e + 1 : e];
     }
     starts[2 * experts] = t->routes.starts[experts];
-    if (ks_matmul_stacked(cpu, w, 2 * experts, starts, in, (size_t)w->cols, out, dim, err))
+    if (ks_block_multiply(t->s->body, w, 2 * experts, starts, in, out, dim, err))
         return -1;
     if (bias)
         ks_add_expert_bias(cpu, out, bias, dim, t->routes.starts, experts);

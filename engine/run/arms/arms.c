@@ -27,6 +27,8 @@ static char *describe(const struct ks_arm *arm, const struct ks_arm_spec *spec,
             ks_buf_printf(&b, err, " + %s=%s", spec->overrides[i].regex, spec->overrides[i].type);
     if (spec && names_kv(spec) && !failed)
         failed = ks_buf_printf(&b, err, " + kv ") || ks_kv_describe(&arm->rounding, &b, err);
+    if (spec && spec->activations == KS_ACTIVATIONS_Q8 && !failed)
+        failed = ks_buf_printf(&b, err, " + activations q8");
     if (failed) {
         ks_buf_finish(&b);
         return NULL;
@@ -209,6 +211,7 @@ static int resolve(struct ks_arm *arm, const struct ks_arm_spec *spec, struct ks
         arm->tensors[i] = *ks_model_tensor(arm->model, i);
     if (spec && names_kv(spec) && ks_kv_resolve(spec, arm->model, &arm->rounding, err))
         return -1;
+    arm->rounding.products = spec && spec->activations == KS_ACTIVATIONS_Q8;
     arm->recipe = describe(arm, spec, err);
     if (!arm->recipe)
         return -1;
@@ -267,6 +270,8 @@ static int hash_arm(struct ks_arm *arm, const struct ks_store *store, size_t n,
     arm->hash = ks_model_hash_with(arm->model, arm->tensors, hashes);
     if (ks_kv_rounds(&arm->rounding))
         arm->hash = ks_hash_join(arm->hash, ks_kv_hash(&arm->rounding));
+    if (arm->rounding.products)
+        arm->hash = ks_hash_join(arm->hash, ks_hash_bytes("activations q8", 14));
     free(hashes);
     return 0;
 }

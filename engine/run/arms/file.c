@@ -203,6 +203,8 @@ int ks_quantize(struct ks_model *model, const struct ks_arm_spec *recipe, const 
     if (ks_kv_rounds(&m.arm.rounding) && hooks->warn)
         hooks->warn(hooks->ctx, "what keys and values are kept in is not in the file: whoever runs "
                                 "it says so anew");
+    if (m.arm.rounding.products && hooks->warn)
+        hooks->warn(hooks->ctx, "a file holds weights alone; activations = \"q8\" is of runs");
     m.how.encoders = ks_encoders_create(err);
     m.how.pool =
         m.how.encoders ? ks_pool_create(threads ? threads : ks_threads_allowed(), err) : NULL;

@@ -1,5 +1,6 @@
 #include "tests/engine/kernels/kernels.h"
 
+#include "engine/quant/activations.h"
 #include "engine/quant/decode.h"
 
 /* A matrix with random blocks whose scales are sane: bytes from a seed, halves pushed below 1. */
@@ -139,6 +140,37 @@ static void every_type_that_decodes_multiplies(void **state)
     }
 }
 
+/* Rounded row by row, by itself, and then the definition; each matrix of a stack its own rows. */
+static void rounded_rows_are_multiplied_as_any_others(void **state)
+{
+    (void)state;
+    enum { stacked = 3, rows = 33, cols = 256, n = 61 };
+    const size_t starts[stacked + 1] = {0, 20, 20, n};
+    const enum ks_type types[] = {KS_F32, KS_F16, KS_BF16, KS_Q4_1, KS_Q8_0, KS_Q4_K, KS_IQ4_XS};
+    float *x = test_floats(n * cols, 7), *rounded = test_floats(n * cols, 8);
+    for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
+        struct ks_matrix w = random_matrix(types[type], stacked * rows, cols, 11);
+        for (size_t i = 0; i < n; i++)
+            ks_activations_round_row(w.type, x + i * cols, cols, rounded + i * cols);
+        for (size_t i = 0; i < N_ISAS; i++)
+            for (size_t t = 0; t < N_TEST_THREADS && test_runs(all_isas[i]); t++) {
+                struct ks_cpu *cpu = test_cpu(test_threads[t], all_isas[i]);
+                float got[n * (rows + 1)] = {0}, want[n * (rows + 1)] = {0};
+                struct ks_error err;
+                assert_int_equal(ks_matmul_stacked(cpu, &w, stacked, starts, rounded, cols, want,
+                                                   rows + 1, &err),
+                                 0);
+                assert_int_equal(
+                    ks_matmul_rounded(cpu, &w, stacked, starts, x, got, rows + 1, &err), 0);
+                assert_same_bits(got, want, n * (rows + 1), ks_type_info(w.type)->name);
+                ks_cpu_destroy(cpu);
+            }
+        free((void *)(uintptr_t)w.data);
+    }
+    free(x);
+    free(rounded);
+}
+
 /* IEEE says what comes of them; the row or output they stand in, and no other. */
 static void nan_and_infinity_stay_in_their_row_and_output(void **state)
 {
@@ -244,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_chain_longer_than_the_panel_goes_on_where_it_stopped),
         cmocka_unit_test(rows_of_x_may_lie_pages_apart),
         cmocka_unit_test(every_type_that_decodes_multiplies),
+        cmocka_unit_test(rounded_rows_are_multiplied_as_any_others),
         cmocka_unit_test(nan_and_infinity_stay_in_their_row_and_output),
         cmocka_unit_test(denormals_are_kept),
         cmocka_unit_test(rows_are_gathered_as_they_decode),

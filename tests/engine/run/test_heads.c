@@ -28,6 +28,8 @@ static struct ks_plan *plan_with_head(enum ks_head_choice head, const char *devi
 {
     struct ks_plan *plan = make_plan(2, 64);
     add_usual_arms(plan);
+    add_arm(plan, "rounded", "attn_|^output\\.", "Q8_0");
+    plan->arms[plan->n_arms - 1].activations = KS_ACTIVATIONS_Q8;
     plan->head = head;
     if (device)
         set(&plan->device, device);
