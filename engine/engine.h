@@ -299,6 +299,13 @@ int ks_model_logits_on_device(struct ks_model *m, const int32_t *ids, size_t n, 
 
 #define KS_MAX_THREADS 1024
 
+/* How texts are cut into windows, and what is scored. WINDOW: every position with a successor, once
+ * (see context_min). LLAMA: as llama-perplexity does, so that its numbers can be compared: all
+ * corpora are one text, documents in order with a blank line behind each (a .txt that is all there
+ * is stays as it is), cut into whole windows that don't overlap; of each the positions window / 2
+ * .. window - 2 are scored, and what is left over at the end isn't. */
+enum ks_scoring { KS_SCORING_WINDOW, KS_SCORING_LLAMA };
+
 struct ks_plan {
     char *name;     /* of the scenario, for people */
     char *scenario; /* the path as given, or NULL from the command line */
@@ -307,12 +314,14 @@ struct ks_plan {
     size_t n_corpora;
     struct ks_arm_spec *arms;
     size_t n_arms;
-    uint32_t window;      /* tokens, 2..context; 0: 512 (or the context, if smaller) */
-    uint32_t context_min; /* c of the window rule, 1..window-1; 0: window / 2 */
-    int top_k;            /* 1..32; 0: 10 */
-    uint64_t seed;        /* of the document shuffle */
-    bool file_order;      /* no shuffle */
-    int threads;          /* up to KS_MAX_THREADS; 0: what is allowed */
+    uint32_t window; /* tokens, 2..context; 0: 512 (or the context, if smaller) */
+    enum ks_scoring scoring;
+    uint32_t
+        context_min; /* c of the window rule, 1..window-1; 0: window / 2, as it is with LLAMA */
+    int top_k;       /* 1..32; 0: 10 */
+    uint64_t seed;   /* of the document shuffle */
+    bool file_order; /* no shuffle */
+    int threads;     /* up to KS_MAX_THREADS; 0: what is allowed */
     enum ks_head_choice head;
     char *device; /* index, UUID or part of a name; NULL: the best that is no CPU */
     enum ks_head_path head_path;
@@ -412,7 +421,7 @@ struct ks_facts {
     uint64_t reference_bytes;
     double reference_bits;
     uint32_t layers, hidden, vocab;
-    const char *scoring; /* "window" */
+    const char *scoring; /* "window", "llama" */
     const char *order;   /* "shuffled", "file" */
     uint64_t seed;
     uint32_t window, context_min;
@@ -600,8 +609,8 @@ int ks_imatrix_make(const struct ks_plan *plan, const char *path,
  *
  * json: the summary object, with a newline at its end. `timing` appends what depends on the moment
  * and the machine. Beyond the documented keys there is only what tells of trouble: an arm's
- * "first_nonfinite", "error" or "dropped", a run's "unfinished". n counts the positions scored so
- * far.
+ * "first_nonfinite", "error" or "dropped", a run's "unfinished"; and with llama scoring
+ * "left_over", the tokens that fill no window. n counts the positions scored so far.
  *
  * table: for people, at most width columns (0: 100; never under 40), plain ASCII. Sizes are
  * decimal. +- is 1.96 standard errors.

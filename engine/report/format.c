@@ -35,6 +35,11 @@ const char *ks_report_backend(const struct ks_facts *f, char *out, size_t size)
     return out;
 }
 
+bool ks_report_chunks(const struct ks_facts *f)
+{
+    return strcmp(f->scoring, "llama") == 0;
+}
+
 const struct ks_document_facts *ks_report_document(const struct ks_facts *f, uint32_t document)
 {
     return f->document && document < f->documents ? &f->document[document] : NULL;

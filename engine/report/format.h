@@ -19,6 +19,8 @@ int ks_report_ready(const struct ks_snapshot *s, struct ks_error *err);
 const char *ks_report_state(enum ks_run_state state);
 /* "cpu", or "head vulkan, body cpu" where they differ. */
 const char *ks_report_backend(const struct ks_facts *f, char *out, size_t size);
+/* Whether windows stand side by side, as with llama scoring: what fills none is left over. */
+bool ks_report_chunks(const struct ks_facts *f);
 /* NULL for an index past the documents. */
 const struct ks_document_facts *ks_report_document(const struct ks_facts *f, uint32_t document);
 

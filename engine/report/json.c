@@ -284,6 +284,8 @@ static json_t *summary(struct maker *m, const struct ks_snapshot *s, bool with_t
     put(m, o, "backend", backend(m, s));
     put(m, o, "documents", integer(f->documents));
     put(m, o, "tokens", integer(f->tokens));
+    if (ks_report_chunks(f))
+        put(m, o, "left_over", integer(f->tokens % f->window));
     put(m, o, "n", integer(s->positions));
     put(m, o, "ppl_ref", real(s->reference.ppl_ref));
     put(m, o, "corpora", corpora(m, f));

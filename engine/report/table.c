@@ -58,6 +58,10 @@ static int print_corpora(struct paper *p, const struct ks_snapshot *s, struct ks
     if (rc == 0)
         rc = ks_buf_printf(&line, err, ": %s document%s, %s tokens, %s positions scored", documents,
                            f->documents == 1 ? "" : "s", tokens, n);
+    if (rc == 0 && ks_report_chunks(f)) {
+        ks_report_count(tokens, f->tokens % f->window);
+        rc = ks_buf_printf(&line, err, "; %s tokens left over at the end", tokens);
+    }
     if (rc == 0)
         rc = labelled(p, f->n_corpora == 1 ? "corpus" : "corpora", line.bytes, err);
     ks_buf_finish(&line);
@@ -67,8 +71,9 @@ static int print_corpora(struct paper *p, const struct ks_snapshot *s, struct ks
 static int print_window(struct paper *p, const struct ks_facts *f, struct ks_error *err)
 {
     char where[128], line[256];
-    snprintf(line, sizeof line, "%u tokens, %u of context at least; %s; documents %s", f->window,
-             f->context_min, ks_report_backend(f, where, sizeof where),
+    snprintf(line, sizeof line, "%u tokens, %u of context at least%s; %s; documents %s", f->window,
+             f->context_min, ks_report_chunks(f) ? ", as llama-perplexity scores it" : "",
+             ks_report_backend(f, where, sizeof where),
              strcmp(f->order, "file") == 0 ? "in file order" : f->order);
     return labelled(p, "window", line, err);
 }

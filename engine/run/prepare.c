@@ -12,6 +12,23 @@
 
 /* ------------------------------------------------------------------ checks without a corpus */
 
+/* The window rule has none of its choices with llama scoring. */
+static int check_chunks(struct ks_run *run, struct ks_error *err)
+{
+    const struct ks_plan *plan = run->plan;
+    if (plan->context_min)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "context_min = %u: scoring = \"llama\" always scores the second half of a "
+                       "window; leave it out, or take scoring = \"window\"",
+                       plan->context_min);
+    if (run->window < 3)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "window = %zu: scoring = \"llama\" scores something from 3 tokens on",
+                       run->window);
+    run->context_min = run->window / 2;
+    return 0;
+}
+
 static int check_window(struct ks_run *run, struct ks_error *err)
 {
     const struct ks_plan *plan = run->plan;
@@ -26,6 +43,8 @@ static int check_window(struct ks_run *run, struct ks_error *err)
         return ks_fail(err, KS_BAD_INPUT,
                        "window = %zu is beyond the context of %s, which is %u tokens", run->window,
                        info->shown, info->context);
+    if (plan->scoring == KS_SCORING_LLAMA)
+        return check_chunks(run, err);
     run->context_min = plan->context_min ? plan->context_min : run->window / 2;
     if (run->context_min < 1 || run->context_min >= run->window)
         return ks_fail(err, KS_BAD_INPUT,
@@ -111,7 +130,11 @@ static bool documents_go_on(void *ctx, size_t documents)
 static int load_corpora(struct ks_run *run, struct ks_error *err)
 {
     const struct ks_plan *plan = run->plan;
-    return ks_corpus_load(plan->corpora, plan->n_corpora, ks_model_tokenizer(plan->reference, err),
+    const struct ks_tokenizer *tokenizer = ks_model_tokenizer(plan->reference, err);
+    if (plan->scoring == KS_SCORING_LLAMA)
+        return ks_corpus_load_joined(plan->corpora, plan->n_corpora, tokenizer, documents_go_on,
+                                     run, &run->corpus, err);
+    return ks_corpus_load(plan->corpora, plan->n_corpora, tokenizer,
                           ks_model_info(plan->reference)->chat_family, documents_go_on, run,
                           &run->corpus, err);
 }
@@ -139,7 +162,7 @@ static int choose_order(struct ks_run *run, struct ks_error *err)
         return ks_fail_memory(err, n * sizeof *run->order, "the order of documents");
     for (size_t i = 0; i < n; i++)
         run->order[i] = i;
-    if (run->plan->file_order)
+    if (run->plan->file_order || run->plan->scoring == KS_SCORING_LLAMA)
         return 0;
     uint64_t random = run->plan->seed;
     for (size_t i = n; i > 1; i--) {
@@ -154,9 +177,27 @@ static int choose_order(struct ks_run *run, struct ks_error *err)
     return 0;
 }
 
+static int cut_chunks(struct ks_run *run, struct ks_error *err)
+{
+    size_t tokens = run->corpus.documents[0].n;
+    if (ks_windows_chunk(tokens, run->window, &run->windows, &run->n_windows, err))
+        return -1;
+    if (run->n_windows == 0)
+        return ks_fail(err, KS_BAD_INPUT,
+                       "the corpora come to %zu tokens, which fill no window of %zu; take a longer "
+                       "text, or a smaller window",
+                       tokens, run->window);
+    ks_board_note(run->board, KS_LOG_INFO,
+                  "%zu documents are one text of %zu tokens, %zu of which fill no window",
+                  run->corpus.n_joined, tokens, tokens - run->n_windows * run->window);
+    return 0;
+}
+
 static int cut_windows(struct ks_run *run, struct ks_error *err)
 {
     size_t n = run->corpus.n_documents;
+    if (run->plan->scoring == KS_SCORING_LLAMA)
+        return cut_chunks(run, err);
     size_t *tokens = calloc(n, sizeof *tokens);
     const uint8_t **masks = calloc(n, sizeof *masks);
     int failed = tokens && masks ? 0 : ks_fail_memory(err, n * sizeof *tokens, "the windows");
@@ -241,7 +282,7 @@ static int build_lanes(struct ks_run *run, struct ks_error *err)
 static int make_tallies(struct ks_run *run, struct ks_error *err)
 {
     for (size_t i = 0; i < run->n_lanes; i++) {
-        run->lanes[i].tally = ks_tally_create(run->plan->n_corpora, run->corpus.n_documents,
+        run->lanes[i].tally = ks_tally_create(run->corpus.n_corpora, run->corpus.n_documents,
                                               ks_run_positions(run), err);
         if (!run->lanes[i].tally)
             return -1;

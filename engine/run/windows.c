@@ -44,6 +44,26 @@ int ks_windows_cut(const size_t *tokens, size_t n_documents, size_t window, size
     return 0;
 }
 
+int ks_windows_chunk(size_t tokens, size_t window, struct ks_window **out, size_t *n_out,
+                     struct ks_error *err)
+{
+    assert(window >= 3);
+    size_t n = tokens / window, first = window / 2;
+    struct ks_window *windows = calloc(n ? n : 1, sizeof *windows);
+    if (!windows)
+        return ks_fail_memory(err, n * sizeof *windows, "the list of windows");
+    for (size_t i = 0; i < n; i++)
+        windows[i] = (struct ks_window){
+            .start = i * window,
+            .rows = window - 1,
+            .first = first,
+            .scored = window - 1 - first,
+        };
+    *out = windows;
+    *n_out = n;
+    return 0;
+}
+
 /* Counts the rows of a window whose target counts, and ends the window behind the last. */
 static void mask_window(struct ks_window *w, const uint8_t *mask)
 {

@@ -30,6 +30,12 @@ struct ks_window {
 int ks_windows_cut(const size_t *tokens, size_t n_documents, size_t window, size_t context_min,
                    struct ks_window **out, size_t *n_out, struct ks_error *err);
 
+/* The windows of llama-perplexity: document 0, of so many tokens, in whole windows that don't
+ * overlap, of which the positions window / 2 .. window - 2 are scored. The tokens - *n_out * window
+ * at the end are left over. window >= 3. */
+int ks_windows_chunk(size_t tokens, size_t window, struct ks_window **out, size_t *n_out,
+                     struct ks_error *err);
+
 /* Takes a document's mask into account: masks[document], NULL or one byte a token, 0 where the
  * token as a target does not count. Rows behind the last one that counts are cut off; windows
  * without any go. Works in place; returns how many windows are left. */

@@ -37,9 +37,10 @@ struct ks_corpus_tally {
 struct ks_corpus {
     struct ks_document *documents; /* corpora in their given order, files and lines in order */
     size_t n_documents;
-    struct ks_corpus_tally *tallies; /* one a spec */
+    struct ks_corpus_tally *tallies; /* one a spec; of what was joined, one */
     size_t n_corpora;
-    struct ks_hash *hashes; /* one a spec: of the documents' ids (and masks) in file order */
+    size_t n_joined;        /* documents that were joined to one text; 0 where none were */
+    struct ks_hash *hashes; /* likewise: of the documents' ids (and masks) in file order */
     void *memory;           /* private */
 };
 
@@ -55,6 +56,18 @@ int ks_corpus_load(const struct ks_corpus_spec *specs, size_t n_specs,
                    const struct ks_tokenizer *tokenizer, const char *chat_family,
                    bool (*keep_going)(void *ctx, size_t documents), void *ctx,
                    struct ks_corpus *out, struct ks_error *err);
+/*
+ * The same as llama-perplexity would read it from one file: all specs are one document of one
+ * corpus, which is the documents' texts in order with a blank line (two newlines) behind each, but
+ * behind a .txt that is all there is; of newlines at the very end one is dropped. Tokenized as a
+ * whole, with BOS and EOS where the vocabulary asks for them; marks of special tokens are plain
+ * text. max_tokens cuts it. Besides the errors above: a chat, parse_special, and max_tokens where
+ * there are several specs. It may be shorter than two tokens.
+ */
+int ks_corpus_load_joined(const struct ks_corpus_spec *specs, size_t n_specs,
+                          const struct ks_tokenizer *tokenizer,
+                          bool (*keep_going)(void *ctx, size_t documents), void *ctx,
+                          struct ks_corpus *out, struct ks_error *err);
 void ks_corpus_finish(struct ks_corpus *c); /* accepts a zeroed one */
 
 #endif

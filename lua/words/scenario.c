@@ -18,24 +18,21 @@ static const struct ks_key scenario_keys[] = {
 #define SCENARIO_EXAMPLE                                                                           \
     "scenario { reference = model \"x.gguf\", corpus = text \"y.txt\", arms = { ... } }"
 
-static void refuse_later(const struct ks_form *form, const char *key, const char *value)
-{
-    ks_word_fail(form->L, KS_UNSUPPORTED,
-                 "scenario: %s = \"%s\" is for a later version; this one (" KS_VERSION
-                 ") doesn't have it yet",
-                 key, value);
-}
-
 static void read_choices(const struct ks_form *form, struct ks_plan *plan)
 {
     static const char *const scorings[] = {"window", "llama", NULL};
     static const char *const heads[] = {"auto", "cpu", "vulkan", NULL};
     static const char *const orders[] = {"shuffled", "file", NULL};
     if (ks_form_choice(form, "scoring", scorings) == 1)
-        refuse_later(form, "scoring", "llama");
+        plan->scoring = KS_SCORING_LLAMA;
     int head = ks_form_choice(form, "head", heads);
     plan->head = head == 1 ? KS_HEAD_CPU : head == 2 ? KS_HEAD_VULKAN : KS_HEAD_AUTO;
-    plan->file_order = ks_form_choice(form, "order", orders) == 1;
+    int order = ks_form_choice(form, "order", orders);
+    plan->file_order = order == 1;
+    if (order == 0 && plan->scoring == KS_SCORING_LLAMA)
+        ks_word_fail(form->L, KS_BAD_INPUT,
+                     "scenario: order = \"shuffled\" and scoring = \"llama\", which takes the "
+                     "documents in their files' order");
 }
 
 static void read_numbers(const struct ks_form *form, struct ks_plan *plan)

@@ -131,7 +131,6 @@ static void what_a_later_version_has_is_told_so(void **state)
         {"arm 'x' { noise_floor = true }", 1, "`noise_floor` is for a later", KS_UNSUPPORTED},
         {"arm 'x' { spare = true }", 1, "`spare` is for a later", KS_UNSUPPORTED},
         {SCENARIO_OF("stop = {}"), 1, "`stop` is for a later", KS_UNSUPPORTED},
-        {SCENARIO_OF("scoring = 'llama'"), 1, "scoring = \"llama\" is for a later", KS_UNSUPPORTED},
     };
     REFUSE_ALL(state, rows);
 }
@@ -227,6 +226,8 @@ static void a_scenario_is_checked_as_a_whole(void **state)
         {SCENARIO_OF("seed = 0/0"), 1, "seed must be a whole number", 0},
         {SCENARIO_OF("order = 5"), 1, "order must be \"shuffled\" or \"file\", found 5", 0},
         {SCENARIO_OF("head = 'gpu'"), 1, "head must be \"auto\" or \"cpu\" or \"vulkan\"", 0},
+        {SCENARIO_OF("scoring = 'llama', order = 'shuffled'"), 1, "takes the documents in their",
+         0},
         {SCENARIO_OF("scoring = 'x'"), 1, "scoring must be \"window\" or \"llama\"", 0},
         {SCENARIO_OF("name = 5"), 1, "scenario: name must be a string, found 5", 0},
         {SCENARIO_OF("on_window = 5"), 1, "on_window must be a function, found 5", 0},

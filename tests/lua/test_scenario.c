@@ -308,6 +308,22 @@ static void an_arm_says_what_becomes_of_its_activations(void **state)
     ks_plan_destroy(p);
 }
 
+static void a_scenario_says_how_it_is_scored(void **state)
+{
+    static const char *const words[] = {"", "scoring = 'window'", "scoring = 'llama'",
+                                        "scoring = 'llama', order = 'file'"};
+    for (int i = 0; i < 4; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "return scenario { reference = model 'tiny.gguf', corpus = text 'a.txt', "
+                 "arms = { arm 'a' {} }, %s }",
+                 words[i]);
+        struct ks_plan *p = load_good(*state, text);
+        assert_int_equal(p->scoring, i < 2 ? KS_SCORING_WINDOW : KS_SCORING_LLAMA);
+        ks_plan_destroy(p);
+    }
+}
+
 static void a_byte_order_mark_is_passed_over(void **state)
 {
     ks_plan_destroy(load_good(*state, "\xef\xbb\xbf" SCENARIO_OF("")));
@@ -330,6 +346,7 @@ int main(void)
         cmocka_unit_test(an_importance_matrix_is_read_once_for_all_arms),
         cmocka_unit_test(keys_and_values_have_types_of_their_own),
         cmocka_unit_test(an_arm_says_what_becomes_of_its_activations),
+        cmocka_unit_test(a_scenario_says_how_it_is_scored),
         cmocka_unit_test(a_byte_order_mark_is_passed_over),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_destroy);

@@ -47,17 +47,33 @@ static int arm_facts(const struct ks_run *run, struct ks_arena *a, struct ks_fac
     return arms ? 0 : ks_fail_memory(err, run->n_lanes * sizeof *arms, "the run's facts");
 }
 
+/* Of what the tallies call corpus i: a spec's, or all joined to one. */
+static const char *corpus_name(const struct ks_run *run, struct ks_arena *a, size_t i)
+{
+    const struct ks_plan *plan = run->plan;
+    if (run->corpus.n_joined == 0)
+        return ks_arena_strdup(a, plan->corpora[i].name);
+    struct ks_buf names = {0};
+    struct ks_error ignored; /* the caller tells what is missing */
+    int failed = 0;
+    for (size_t c = 0; c < plan->n_corpora && !failed; c++)
+        failed = ks_buf_printf(&names, &ignored, "%s%s", c > 0 ? " + " : "", plan->corpora[c].name);
+    const char *name = failed ? NULL : ks_arena_strdup(a, names.bytes);
+    ks_buf_finish(&names);
+    return name;
+}
+
 static int corpus_facts(const struct ks_run *run, struct ks_arena *a, struct ks_facts *f,
                         struct ks_error *err)
 {
-    size_t n = run->plan->n_corpora;
+    size_t n = run->corpus.n_corpora;
     struct ks_corpus_facts *corpora = ks_arena_alloc(a, n, sizeof *corpora);
     if (!corpora)
         return ks_fail_memory(err, n * sizeof *corpora, "the run's facts");
     for (size_t i = 0; i < n; i++) {
         const struct ks_corpus_spec *spec = &run->plan->corpora[i];
         corpora[i] = (struct ks_corpus_facts){
-            .name = ks_arena_strdup(a, spec->name),
+            .name = corpus_name(run, a, i),
             .kind = spec->kind == KS_CORPUS_CHAT ? "chat" : "text",
             .documents = run->corpus.tallies[i].documents,
             .tokens = run->corpus.tallies[i].tokens,
@@ -103,6 +119,7 @@ static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *
     const struct ks_plan *plan = run->plan;
     const struct ks_model_info *info = ks_model_info(plan->reference);
     const struct ks_arm *reference = &run->lanes[0].arm;
+    const bool chunks = plan->scoring == KS_SCORING_LLAMA;
     *f = (struct ks_facts){
         .numerics = KS_NUMERICS_VERSION,
         .name = ks_arena_strdup(a, plan->name ? plan->name : info->name),
@@ -117,8 +134,8 @@ static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *
         .layers = info->layers,
         .hidden = info->hidden,
         .vocab = info->vocab,
-        .scoring = "window",
-        .order = plan->file_order ? "file" : "shuffled",
+        .scoring = chunks ? "llama" : "window",
+        .order = plan->file_order || chunks ? "file" : "shuffled",
         .seed = plan->seed,
         .window = (uint32_t)run->window,
         .context_min = (uint32_t)run->context_min,

@@ -22,7 +22,7 @@ int ks_board_read_numbers(const struct ks_tally *t, size_t n_corpora, struct ks_
 static int read_numbers(const struct ks_run *run, const struct ks_lane *lane,
                         struct ks_arena *arena, struct ks_numbers *out, struct ks_error *err)
 {
-    return ks_board_read_numbers(lane->tally, run->plan->n_corpora, arena, out, err);
+    return ks_board_read_numbers(lane->tally, run->corpus.n_corpora, arena, out, err);
 }
 
 static int fill_arms(const struct ks_run *run, struct ks_arena *arena, struct ks_snapshot *s,

@@ -104,6 +104,18 @@ static void what_does_not_exist_is_null(void **state)
     json_decref(o);
 }
 
+static void llama_scoring_tells_what_it_left_over(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_init(&s);
+    s.facts.scoring = "llama";
+    s.facts.tokens = 7 * 512 + 55;
+    json_t *o = parsed(&s.snapshot, false);
+    assert_int_equal(json_integer_value(json_object_get(o, "left_over")), 55);
+    json_decref(o);
+}
+
 static void the_manifest_names_an_importance_matrix_by_its_hash(void **state)
 {
     (void)state;
@@ -236,6 +248,7 @@ int main(void)
         cmocka_unit_test(keys_stand_in_the_documented_order),
         cmocka_unit_test(numbers_survive_the_text_to_the_last_bit),
         cmocka_unit_test(what_does_not_exist_is_null),
+        cmocka_unit_test(llama_scoring_tells_what_it_left_over),
         cmocka_unit_test(the_manifest_names_an_importance_matrix_by_its_hash),
         cmocka_unit_test(only_trouble_adds_keys),
         cmocka_unit_test(the_machine_and_the_moment_show_only_when_asked),

@@ -52,6 +52,24 @@ static void a_stopped_run_says_how_far_it_came(void **state)
     free(text);
 }
 
+static void what_fills_no_window_is_told(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct ks_error err;
+    sample_init(&s);
+    s.facts.scoring = "llama";
+    s.facts.order = "file";
+    s.facts.documents = s.facts.n_corpora = 1;
+    char *text = ks_report_table(&s.snapshot, 200, &err);
+    assert_non_null(strstr(
+        text,
+        "1 document, 71 735 tokens, 71 732 positions scored; 55 tokens left over at the end\n"));
+    assert_non_null(strstr(text, "512 tokens, 256 of context at least, as llama-perplexity scores "
+                                 "it; cpu; documents in file order\n"));
+    free(text);
+}
+
 static void what_the_cpu_did_for_a_device_that_failed_is_told(void **state)
 {
     (void)state;
@@ -172,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_wide_terminal_gets_every_column),
         cmocka_unit_test(a_narrow_terminal_gets_what_matters),
         cmocka_unit_test(a_stopped_run_says_how_far_it_came),
+        cmocka_unit_test(what_fills_no_window_is_told),
         cmocka_unit_test(what_the_cpu_did_for_a_device_that_failed_is_told),
         cmocka_unit_test(no_line_passes_the_width_or_leaves_ascii),
         cmocka_unit_test(digits_are_significant_ones),

@@ -94,6 +94,42 @@ static void a_mask_leaves_the_targets_that_count(void **state)
     free(w);
 }
 
+/* Whole windows side by side; of 8 tokens the positions 4..6 are scored, of 7 3..5. */
+static void chunks_score_their_second_half_but_for_the_last_position(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    struct ks_window *w;
+    size_t n;
+    for (size_t window = 7; window <= 8; window++) {
+        assert_int_equal(ks_windows_chunk(3 * window + window - 1, window, &w, &n, &err), 0);
+        assert_int_equal(n, 3);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(w[i].document, 0);
+            assert_int_equal(w[i].start, i * window);
+            assert_int_equal(w[i].rows, window - 1);
+            assert_int_equal(w[i].first, window == 8 ? 4 : 3);
+            assert_int_equal(w[i].scored, 3);
+        }
+        free(w);
+    }
+}
+
+static void what_fills_no_chunk_makes_none(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    struct ks_window *w;
+    size_t n;
+    assert_int_equal(ks_windows_chunk(511, 512, &w, &n, &err), 0);
+    assert_int_equal(n, 0);
+    free(w);
+    assert_int_equal(ks_windows_chunk(512, 512, &w, &n, &err), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(w[0].scored, 255);
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +137,8 @@ int main(void)
         cmocka_unit_test(the_position_at_the_cut_is_not_lost),
         cmocka_unit_test(a_mask_leaves_the_targets_that_count),
         cmocka_unit_test(every_position_scores_once_for_all_small_shapes),
+        cmocka_unit_test(chunks_score_their_second_half_but_for_the_last_position),
+        cmocka_unit_test(what_fills_no_chunk_makes_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

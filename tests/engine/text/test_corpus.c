@@ -7,22 +7,11 @@
 #include "engine/text/corpus.h"
 #include "engine/text/document/record.h"
 #include "engine/text/document/source.h"
+#include "tests/engine/text/specs.h"
 
 /* ------------------------------------------------------------------ helpers */
 
-static char folder[64] = "/tmp/ks_corpus_XXXXXX";
 static struct ks_tokenizer *scope, *sentencepiece, *gemma;
-
-static struct ks_tokenizer *open_tokenizer(const char *path)
-{
-    struct ks_error err;
-    struct ks_gguf *g = ks_gguf_open(path, &err);
-    struct ks_tokenizer *t = g ? ks_tokenizer_create(g, NULL, &err) : NULL;
-    if (!t)
-        fail_msg("%s", err.text);
-    ks_gguf_close(g);
-    return t;
-}
 
 static const char *scenario_file(const char *name)
 {
@@ -36,7 +25,7 @@ static const char *scenario_file(const char *name)
 static int set_up(void **state)
 {
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(mkdtemp(specs_folder));
     scope = open_tokenizer(scenario_file("models/scope-6m.f16.gguf"));
     sentencepiece = open_tokenizer(test_data("text/spm-1000.gguf"));
     gemma = open_tokenizer(test_data("text/spm-gemma-like-1000.gguf"));
@@ -49,41 +38,7 @@ static int tear_down(void **state)
     ks_tokenizer_destroy(scope);
     ks_tokenizer_destroy(sentencepiece);
     ks_tokenizer_destroy(gemma);
-    return rmdir(folder);
-}
-
-/* A spec of one file, written for the occasion; remove_spec removes it. */
-static struct ks_corpus_spec write_spec(enum ks_corpus_kind kind, const char *name,
-                                        const char *bytes, size_t len)
-{
-    struct ks_corpus_spec s = {.kind = kind, .n_paths = 1};
-    s.paths = calloc(1, sizeof *s.paths);
-    s.shown = calloc(1, sizeof *s.shown);
-    s.name = strdup("some");
-    assert_true(asprintf(&s.paths[0], "%s/%s", folder, name) > 0);
-    s.shown[0] = strdup(name);
-    FILE *f = fopen(s.paths[0], "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, len, f), len);
-    fclose(f);
-    return s;
-}
-
-static void free_spec(struct ks_corpus_spec *s)
-{
-    for (size_t i = 0; i < s->n_paths; i++) {
-        free(s->paths[i]);
-        free(s->shown[i]);
-    }
-    free(s->paths);
-    free(s->shown);
-    free(s->name);
-}
-
-static void remove_spec(struct ks_corpus_spec *s)
-{
-    unlink(s->paths[0]);
-    free_spec(s);
+    return rmdir(specs_folder);
 }
 
 static void load(const struct ks_corpus_spec *s, size_t n, const struct ks_tokenizer *t,
