@@ -79,8 +79,11 @@ static int find_type(const char *name, enum ks_type *type, struct ks_error *err)
         if (convertible_to(t))
             at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", t->name);
     }
+    bool weighed = found && found->quantizes; /* by weights that are not there */
     return ks_fail(err, found ? KS_UNSUPPORTED : KS_BAD_INPUT,
-                   "a model cannot be converted to \"%s\"; it can to %s", name, known);
+                   "a model cannot be converted to \"%s\"%s; it can to %s",
+                   found ? found->name : name,
+                   weighed ? ", which only an importance matrix makes of use" : "", known);
 }
 
 int ks_model_convert(struct ks_model *m, const char *type, struct ks_error *err)

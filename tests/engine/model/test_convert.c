@@ -1,7 +1,10 @@
 #include "tests/engine/model/samples.h"
 
+#include <math.h>
+
 #include "engine/model/net/forward.h"
 #include "engine/quant/decode.h"
+#include "engine/quant/encode/encode.h"
 #include "tests/engine/model/edit.h"
 
 static uint64_t bytes_of(const struct ks_matrix *t)
@@ -88,6 +91,58 @@ static void a_model_decoded_to_f32_computes_the_same_bits(void **state)
     ks_model_unref(f32);
 }
 
+/* What the type's own encoder makes of the decoded rows. */
+static void assert_encoded(const struct ks_matrix *from, const struct ks_matrix *to,
+                           const struct ks_encoder *encoder, const char *name)
+{
+    size_t cols = (size_t)from->cols;
+    uint64_t from_row = bytes_of(from) / from->rows, to_row = bytes_of(to) / to->rows;
+    float row[512];
+    uint8_t encoded[4 * 512];
+    assert_true(cols <= 512);
+    for (size_t r = 0; r < from->rows; r += 37) { /* a search costs its time */
+        ks_decode_row(from->type, from->data + r * from_row, row, cols);
+        ks_encode_rows(encoder, row, 1, cols, NULL, encoded);
+        if (memcmp(encoded, to->data + r * to_row, (size_t)to_row) != 0)
+            fail_msg("row %zu of %s is not what %s's encoder makes", r, name,
+                     ks_type_info(to->type)->name);
+    }
+}
+
+/* A file of all types, its matrices as many columns wide as the longest blocks. */
+static void a_model_converts_to_every_type_that_needs_no_importance(void **state)
+{
+    (void)state;
+    const char *path = test_data("model/llama-mixed-types.gguf");
+    struct ks_error err;
+    struct ks_encoders *encoders = ks_encoders_create(&err);
+    struct ks_model *from = open_model(path, NULL);
+    const struct ks_type_info *type;
+    size_t converted = 0;
+    for (uint32_t i = 0; (type = ks_type_at(i)); i++) {
+        if (!type->quantizes || type->weighing == KS_MUST_BE_WEIGHED)
+            continue;
+        struct ks_model *to = open_model(path, type->name);
+        const struct ks_encoder *encoder = ks_encoders_get(encoders, type->type, &err);
+        for (size_t t = 0; t < ks_model_n_tensors(from); t++) {
+            const struct ks_matrix *a = ks_model_tensor(from, t), *b = ks_model_tensor(to, t);
+            assert_int_equal(b->type, a->rows > 1 ? type->type : a->type);
+            if (a->type != b->type)
+                assert_encoded(a, b, encoder, ks_model_tensor_name(from, t));
+        }
+        const int32_t ids[2] = {1, 20};
+        float logits[2 * SAMPLE_VOCAB];
+        assert_int_equal(ks_model_logits(to, ids, 2, 1, keep_row, logits, &err), 0);
+        for (size_t v = 0; v < 2 * SAMPLE_VOCAB; v++)
+            assert_true(fabsf(logits[v]) < 1e3f);
+        ks_model_unref(to);
+        converted++;
+    }
+    assert_int_equal(converted, 23);
+    ks_model_unref(from);
+    ks_encoders_destroy(encoders);
+}
+
 static void converting_to_the_type_it_has_changes_nothing(void **state)
 {
     (void)state;
@@ -114,6 +169,11 @@ static void types_that_do_not_fit_are_refused(void **state)
     const char *path = sample_path("llama-tied", "gguf");
     assert_refused(path, "Q9_K", KS_BAD_INPUT,
                    (const char *const[]){"\"Q9_K\"", "F16", "Q8_0", "Q4_K", NULL});
+    const char *const weighed[] = {"IQ1_S", "IQ2_XXS", "iq2_xs"};
+    for (size_t i = 0; i < 3; i++)
+        assert_refused(path, weighed[i], KS_UNSUPPORTED,
+                       (const char *const[]){i == 2 ? "\"IQ2_XS\"" : weighed[i],
+                                             "only an importance matrix", "IQ2_S", NULL});
     assert_refused(path, "Q4_K_M", KS_BAD_INPUT, (const char *const[]){"\"Q4_K_M\"", NULL});
     assert_refused(path, "Q8_0", KS_BAD_INPUT,
                    (const char *const[]){"ffn_down.weight", "80 columns", "Q8_0", "32", NULL});
@@ -150,6 +210,7 @@ int main(void)
         cmocka_unit_test(vectors_stay_as_they_are),
         cmocka_unit_test(every_element_is_converted),
         cmocka_unit_test(a_model_decoded_to_f32_computes_the_same_bits),
+        cmocka_unit_test(a_model_converts_to_every_type_that_needs_no_importance),
         cmocka_unit_test(converting_to_the_type_it_has_changes_nothing),
         cmocka_unit_test(types_that_do_not_fit_are_refused),
         cmocka_unit_test(weights_that_a_type_cannot_hold_are_refused),
