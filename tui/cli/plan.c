@@ -178,6 +178,8 @@ static int check_words(const struct cli_run_wishes *w, bool scenario, struct ks_
     enum ks_head_path path;
     if (cli_read_head(&w->head, &head, &path, err))
         return -1;
+    if (cli_check_scoring(&w->scoring, scenario, err))
+        return -1;
     if (w->window > UINT32_MAX)
         return ks_fail(err, KS_BAD_INPUT, "--window %zu: beyond the context of any model",
                        w->window);
@@ -203,7 +205,8 @@ struct ks_plan *cli_make_plan(const struct cli_run_wishes *w, struct ks_error *e
     }
     struct ks_plan *plan =
         scenario ? load_scenario(operand, w, err) : plan_from_words(operand, w, err);
-    if (plan && (set_head(plan, w, err) || cli_choose_runfile(&w->file, operand, plan, err))) {
+    if (plan && (set_head(plan, w, err) || cli_set_scoring(plan, &w->scoring, err) ||
+                 cli_choose_runfile(&w->file, operand, plan, err))) {
         ks_plan_destroy(plan);
         return NULL;
     }

@@ -6,6 +6,7 @@
 
 #include "tui/cli/head.h"
 #include "tui/cli/runfile.h"
+#include "tui/cli/scoring.h"
 
 struct cli_run_wishes {
     struct cli_list operands; /* one: a scenario, or a reference model */
@@ -13,6 +14,7 @@ struct cli_run_wishes {
     size_t window, max_documents, threads;
     struct cli_head_words head;
     struct cli_runfile_words file;
+    struct cli_scoring_words scoring;
     bool no_cache;
 };
 
