@@ -151,19 +151,13 @@ int ks_head_finish_references(const struct ks_head_measure *measure,
 int ks_head_finish(const struct ks_head_measure *measure, const struct ks_head_reader *reader,
                    const struct ks_gpu_reference_row *sums_ref, const struct ks_ref_row *ref,
                    const struct ks_gpu_arm_row *sums, size_t n, struct ks_arm_row *out,
-                   size_t *redone, struct ks_error *err)
+                   struct ks_error *err)
 {
     struct redo redo = {.measure = measure, .reader = reader};
-    size_t n_redone = 0;
     int failed = 0;
-    for (size_t i = 0; i < n && !failed; i++) {
-        if (ks_head_finish_arm(&sums_ref[i], &ref[i], &sums[i], &out[i]))
-            continue;
-        failed = redo_arm(&redo, i, &out[i], err);
-        n_redone++;
-    }
+    for (size_t i = 0; i < n && !failed; i++)
+        if (!ks_head_finish_arm(&sums_ref[i], &ref[i], &sums[i], &out[i]))
+            failed = redo_arm(&redo, i, &out[i], err);
     free(redo.rows);
-    if (!failed && redone)
-        *redone = n_redone;
     return failed;
 }

@@ -50,11 +50,11 @@ int ks_head_finish_references(const struct ks_head_measure *measure,
                               const struct ks_head_reader *reader,
                               const struct ks_gpu_reference_row *sums, size_t n,
                               struct ks_ref_row *out, struct ks_error *err);
-/* n positions of an arm, of which ref(n) and sums_ref(n) are the reference's. *redone, if wanted:
- * how many the CPU measured. On failure out(n) is undefined. */
+/* n positions of an arm, of which ref(n) and sums_ref(n) are the reference's. On failure out(n) is
+ * undefined. */
 int ks_head_finish(const struct ks_head_measure *measure, const struct ks_head_reader *reader,
                    const struct ks_gpu_reference_row *sums_ref, const struct ks_ref_row *ref,
                    const struct ks_gpu_arm_row *sums, size_t n, struct ks_arm_row *out,
-                   size_t *redone, struct ks_error *err);
+                   struct ks_error *err);
 
 #endif

@@ -149,7 +149,7 @@ static int collect(struct ks_head_queue *q, struct ks_error *err)
     if (job->first && ks_head_finish_references(&q->measure, &reader, r->sums, r->n, r->out, err))
         return -1;
     if (job->out &&
-        ks_head_finish(&q->measure, &reader, r->sums, r->out, q->sums, r->n, job->out, NULL, err))
+        ks_head_finish(&q->measure, &reader, r->sums, r->out, q->sums, r->n, job->out, err))
         return -1;
     q->oldest = (q->oldest + 1) % DEPTH;
     q->waiting--;

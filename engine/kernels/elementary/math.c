@@ -58,38 +58,6 @@ double ks_exp(double x)
     return scale(exp_polynomial(r), k);
 }
 
-double ks_expm1(double x)
-{
-    /* (e^r - 1 - r) / r^2, lowest power first */
-    static const double c[] = {0x1p-1,
-                               0x1.5555555555557p-3,
-                               0x1.5555555555556p-5,
-                               0x1.11111111100dcp-7,
-                               0x1.6c16c16c162d4p-10,
-                               0x1.a01a01abe7fe1p-13,
-                               0x1.a01a01a6d889cp-16,
-                               0x1.71de0231960ebp-19,
-                               0x1.27e4db646b17ep-22,
-                               0x1.af4de97ca4194p-26,
-                               0x1.1f730349868cep-29};
-    if (fabs(x) < 0x1p-54 || isnan(x))
-        return x;
-    if (x < -40.0)
-        return -1.0;
-    if (x > KS_EXP_MOST)
-        return INFINITY;
-    int64_t k;
-    double low;
-    double r = reduce(x, &k, &low);
-    double q = c[10];
-    for (int i = 9; i >= 0; i--)
-        q = fma(q, r, c[i]);
-    double p = fma(r * r, q, low) + r;
-    if (k == 0)
-        return p;
-    return scale(1.0 - power_of_two(k < 1000 ? -k : -1000) + p, k);
-}
-
 /* x = 2^*k * m for a positive, finite, normal x; returns m in [sqrt(1/2), sqrt(2)). */
 static double split(double x, int64_t *k)
 {

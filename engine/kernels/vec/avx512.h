@@ -73,11 +73,6 @@ KS_INLINE ks_vd ks_vd_set(double x)
     return _mm512_set1_pd(x);
 }
 
-KS_INLINE ks_vd ks_vd_load(const double *p)
-{
-    return _mm512_loadu_pd(p);
-}
-
 KS_INLINE ks_vd ks_vd_widen(const float *p)
 {
     return _mm512_cvtps_pd(_mm256_loadu_ps(p));
@@ -91,11 +86,6 @@ KS_INLINE void ks_vd_store(double *p, ks_vd a)
 KS_INLINE ks_vd ks_vd_fma(ks_vd a, ks_vd b, ks_vd c)
 {
     return _mm512_fmadd_pd(a, b, c);
-}
-
-KS_INLINE ks_vd ks_vd_max(ks_vd a, ks_vd b)
-{
-    return _mm512_max_pd(a, b);
 }
 
 KS_INLINE ks_vd ks_vd_where_greater(ks_vd a, ks_vd b, ks_vd x, ks_vd y)

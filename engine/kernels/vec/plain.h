@@ -57,11 +57,6 @@ KS_INLINE ks_vd ks_vd_set(double x)
     return x;
 }
 
-KS_INLINE ks_vd ks_vd_load(const double *p)
-{
-    return *p;
-}
-
 KS_INLINE ks_vd ks_vd_widen(const float *p)
 {
     return (double)*p;
@@ -75,11 +70,6 @@ KS_INLINE void ks_vd_store(double *p, ks_vd a)
 KS_INLINE ks_vd ks_vd_fma(ks_vd a, ks_vd b, ks_vd c)
 {
     return fma(a, b, c);
-}
-
-KS_INLINE ks_vd ks_vd_max(ks_vd a, ks_vd b)
-{
-    return a > b ? a : b;
 }
 
 KS_INLINE ks_vd ks_vd_where_greater(ks_vd a, ks_vd b, ks_vd x, ks_vd y)

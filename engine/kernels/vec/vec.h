@@ -188,21 +188,9 @@ KS_INLINE ks_f64x16 ks_f64x16_sub(ks_f64x16 a, ks_f64x16 b)
     return a;
 }
 
-KS_INLINE ks_f64x16 ks_f64x16_mul(ks_f64x16 a, ks_f64x16 b)
-{
-    KS_EACH_F64 a.v[i] = a.v[i] * b.v[i];
-    return a;
-}
-
 KS_INLINE ks_f64x16 ks_f64x16_fma(ks_f64x16 a, ks_f64x16 b, ks_f64x16 c)
 {
     KS_EACH_F64 a.v[i] = ks_vd_fma(a.v[i], b.v[i], c.v[i]);
-    return a;
-}
-
-KS_INLINE ks_f64x16 ks_f64x16_max(ks_f64x16 a, ks_f64x16 b)
-{
-    KS_EACH_F64 a.v[i] = ks_vd_max(a.v[i], b.v[i]);
     return a;
 }
 

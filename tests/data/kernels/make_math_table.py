@@ -42,22 +42,28 @@ def rows(name, function, arguments):
         row(name, function, x)
 
 
+def worst(*hexadecimal):
+    """Arguments of the largest errors among some millions."""
+    return [float.fromhex(x) for x in hexadecimal]
+
+
 def main():
     signs = (1.0, -1.0)
     rows("exp", mpmath.exp,
          [uniform(-745, 709.7) for _ in range(150)] + [uniform(-1, 1) for _ in range(60)] +
          [s * magnitude(-60, 0) for s in signs for _ in range(20)] +
          [(k + 0.5) * 0.6931471805599453 for k in range(-40, 40)] +
-         [-708.5, -720.25, -740.0, -745.1, 709.78, 0.0])
-    rows("expm1", mpmath.expm1,
-         [s * magnitude(-54, 9) for s in signs for _ in range(100)] +
-         [uniform(-2, 2) for _ in range(150)] + [709.5, -36.0, -39.9])
+         [-708.5, -720.25, -740.0, -745.1, 709.78, 0.0] +
+         worst("0x1.748819bd5880cp-2", "0x1.8696b1ee3daa8p+8"))
     rows("log", mpmath.log,
          [magnitude(-1070, 1023) for _ in range(100)] + [uniform(0.5, 2) for _ in range(100)] +
          [1 + s * magnitude(-52, -1) for s in signs for _ in range(40)] + [5e-324, 2.0**-1022])
     rows("log1p", mpmath.log1p,
          [magnitude(-54, 1000) for _ in range(120)] + [-magnitude(-54, 0) for _ in range(60)] +
          [uniform(-0.999, 3) for _ in range(120)])
+    rows("sin", mpmath.sin, worst("-0x1.9efe16e2fd0c8p-1", "0x1.23f96c0884008p+1"))
+    rows("cos", mpmath.cos, worst("-0x1.3651dd9a23292p+1", "0x1.1041p+16"))
+    row("pow", mpmath.power, 10000.0, float.fromhex("-0x1.7d7f8cb94428p-3"))
     rows("sin", mpmath.sin,
          [s * magnitude(-30, 30) for s in signs for _ in range(60)] +
          [uniform(-10, 10) for _ in range(100)] +
