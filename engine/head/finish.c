@@ -12,6 +12,15 @@ static bool measurable(const struct ks_gpu_peaks *p)
     return !(p->flags & KS_GPU_ROW_NONFINITE) && isfinite(p->max);
 }
 
+/* The tokens alone are known. */
+static void show_top(const struct ks_gpu_peaks *p, int32_t *index, float *logprob)
+{
+    for (uint32_t i = 0; i < p->n_top && i < KS_TOP_SHOWN; i++) {
+        index[i] = (int32_t)p->top[i];
+        logprob[i] = (float)NAN;
+    }
+}
+
 bool ks_head_finish_reference(const struct ks_gpu_reference_row *sums, struct ks_ref_row *out)
 {
     const struct ks_gpu_peaks *p = &sums->peaks;
@@ -36,6 +45,7 @@ bool ks_head_finish_reference(const struct ks_gpu_reference_row *sums, struct ks
     };
     for (uint32_t i = 0; i < p->n_top; i++)
         out->top[i] = (int32_t)p->top[i];
+    show_top(p, out->top, out->top_logprob);
     return true;
 }
 
@@ -95,6 +105,7 @@ bool ks_head_finish_arm(const struct ks_gpu_reference_row *sums_ref, const struc
         .overlap = overlap(ref, p),
         .top1 = ref->top[0] == (int32_t)p->top[0],
     };
+    show_top(p, out->top, out->top_logprob);
     return true;
 }
 

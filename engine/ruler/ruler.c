@@ -67,6 +67,15 @@ static int32_t rank_of(const struct ks_rows *rows, const float *row, size_t n,
 
 /* ------------------------------------------------------------------ a position */
 
+/* The first of a top list with their log-probabilities. */
+static void show_top(const struct top *top, double lse, int32_t *index, float *logprob)
+{
+    for (int i = 0; i < top->n && i < KS_TOP_SHOWN; i++) {
+        index[i] = top->index[i];
+        logprob[i] = (float)((double)top->value[i] - (double)top->value[0] - lse);
+    }
+}
+
 static int check(enum ks_isa isa, size_t vocab, int32_t target, int k, struct ks_error *err)
 {
     if (!ks_rows(isa))
@@ -108,6 +117,7 @@ int ks_ruler_reference(enum ks_isa isa, const float *row, size_t vocab, int32_t 
     };
     for (int i = 0; i < top.n; i++)
         out->top[i] = top.index[i];
+    show_top(&top, lse, out->top, out->top_logprob);
     return 0;
 }
 
@@ -152,5 +162,6 @@ int ks_ruler_arm(enum ks_isa isa, const float *reference, size_t vocab,
         .overlap = overlap(ref, &top),
         .top1 = ref->top[0] == top.index[0],
     };
+    show_top(&top, lse, out->top, out->top_logprob);
     return 0;
 }

@@ -27,7 +27,8 @@
 
 #include "engine/kernels/cpu.h"
 
-#define KS_TOP_MAX 32 /* top_k of a scenario is 1..32; 10 by default */
+#define KS_TOP_MAX   32 /* top_k of a scenario is 1..32; 10 by default */
+#define KS_TOP_SHOWN 10 /* of a top list, that are told with their log-probabilities */
 
 /* What is computed once of a reference row and shared by all arms. Where the row is no measurement
  * every number is NaN and every count 0. */
@@ -41,6 +42,9 @@ struct ks_ref_row {
     int32_t top[KS_TOP_MAX]; /* indices, largest first, ties to the lowest index */
     int32_t n_top;           /* min(k, vocab) */
     int32_t rank;            /* of the target, 1 = top; rank by the same order */
+    /* Of the first min(n_top, KS_TOP_SHOWN) of top, nats; NaN where a device made the row, which
+     * tells the tokens alone. */
+    float top_logprob[KS_TOP_SHOWN];
 };
 
 /* As above where it is no measurement. */
@@ -52,6 +56,9 @@ struct ks_arm_row {
     int32_t rank;    /* of the target under the arm, 1 = top */
     int32_t overlap; /* size of the intersection of the top-k sets, of n_top */
     bool top1;       /* the same first token */
+    /* As the reference's, the first min(ref n_top, KS_TOP_SHOWN). */
+    int32_t top[KS_TOP_SHOWN];
+    float top_logprob[KS_TOP_SHOWN];
 };
 
 /* row(vocab); target in 0..vocab-1 or it is an error naming it; 1 <= k <= KS_TOP_MAX. */

@@ -8,6 +8,7 @@
  *   fields.c   structs as rows, by tables of their fields
  *   facts.c    facts, sessions; what must be equal to go on
  *   window.c   windows and scores as blobs
+ *   worst.c    the worst positions, with their top lists
  *   state.c    progress, arms, numbers, tokens, log
  */
 #ifndef KS_ENGINE_RUNFILE_OBJECT_H
@@ -25,6 +26,8 @@
 enum ks_statement {
     KS_PUT_WINDOW,
     KS_PUT_SCORES,
+    KS_PUT_WORST,
+    KS_DROP_WORST,
     KS_PUT_PROGRESS,
     KS_PUT_ARM,
     KS_PUT_NUMBERS,

@@ -93,6 +93,28 @@ int ks_runfile_read_window(struct ks_runfile *f, size_t at, int32_t n_top,
 int ks_runfile_read_scores(struct ks_runfile *f, size_t window, size_t arm, size_t n,
                            const struct ks_arm_row **rows, bool *there, struct ks_error *err);
 
+/* ------------------------------------------------------------------ the worst positions */
+
+enum { KS_RUNFILE_WORST = 256 }; /* of an arm that are kept */
+
+/* What an arm makes of a position, with both top lists. */
+struct ks_runfile_worst {
+    size_t window, position; /* index among the window's scored positions */
+    int32_t offset, target;  /* place in the document; the true next token */
+    double kld, ref_logprob, arm_logprob;
+    int32_t n_top; /* at most KS_TOP_SHOWN */
+    int32_t ref_top[KS_TOP_SHOWN], arm_top[KS_TOP_SHOWN];
+    float ref_top_logprob[KS_TOP_SHOWN], arm_top_logprob[KS_TOP_SHOWN]; /* NaN: not known */
+};
+int ks_runfile_put_worst(struct ks_runfile *f, size_t arm, const struct ks_runfile_worst *w,
+                         struct ks_error *err);
+/* It is among the worst no more. */
+int ks_runfile_drop_worst(struct ks_runfile *f, size_t arm, size_t window, size_t position,
+                          struct ks_error *err);
+/* An arm's, the largest KLD first, of equal ones the earlier; out(KS_RUNFILE_WORST). */
+int ks_runfile_read_worst(struct ks_runfile *f, size_t arm, struct ks_runfile_worst *out, size_t *n,
+                          struct ks_error *err);
+
 /* ------------------------------------------------------------------ how it goes */
 
 struct ks_runfile_progress {
@@ -113,7 +135,7 @@ struct ks_runfile_arm {
     const char *why;         /* "" unless dropped or failed */
     size_t windows;          /* that it was measured over, where it's dropped or failed */
 };
-/* Of a dropped arm, scores from window `windows` on go. */
+/* Of a dropped arm, scores and worst positions from window `windows` on go. */
 int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile_arm *state,
                        struct ks_error *err);
 int ks_runfile_read_arm(struct ks_runfile *f, struct ks_arena *a, size_t arm,

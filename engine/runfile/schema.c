@@ -85,6 +85,13 @@ static const struct item items[] = {
                    "reverse BLOB NOT NULL, logprob BLOB NOT NULL, rank BLOB NOT NULL, "
                    "overlap BLOB NOT NULL, flags BLOB NOT NULL, checksum INTEGER NOT NULL, "
                    "PRIMARY KEY (\"window\", arm)) STRICT"},
+    {"arm_worst", "CREATE TABLE arm_worst ("
+                  "arm INTEGER NOT NULL, \"window\" INTEGER NOT NULL, position INTEGER NOT NULL, "
+                  "\"offset\" INTEGER NOT NULL, target INTEGER NOT NULL, kld REAL NOT NULL, "
+                  "ref_logprob REAL, arm_logprob REAL, ref_top BLOB NOT NULL, "
+                  "ref_top_logprob BLOB NOT NULL, arm_top BLOB NOT NULL, "
+                  "arm_top_logprob BLOB NOT NULL, checksum INTEGER NOT NULL, "
+                  "PRIMARY KEY (arm, \"window\", position)) STRICT"},
     {"progress", "CREATE TABLE progress ("
                  "id INTEGER PRIMARY KEY CHECK (id = 1), state INTEGER NOT NULL, "
                  "failure_code INTEGER NOT NULL, failure TEXT, windows INTEGER NOT NULL, "
@@ -133,6 +140,13 @@ static const struct item items[] = {
                                                                                                                                                                                                                                                                                                                                                                                "FROM place JOIN reference_window AS r ON r.id=w JOIN arm_window AS a ON a.\"window\"=w "
                                                                                                                                                                                                                                                                                                                                                                                "JOIN arm ON arm.id=a.arm JOIN document ON document.id=r.document "
                                                                                                                                                                                                                                                                                                                                                                                "JOIN corpus ON corpus.id=document.corpus"},
+    {"worst",
+     "CREATE VIEW worst AS SELECT arm.name AS arm, corpus.name AS corpus, document.file, line, "
+     "\"offset\" AS position, CAST(token.bytes AS TEXT) AS token, kld, ref_logprob, arm_logprob "
+     "FROM arm_worst AS a JOIN arm ON arm.id=a.arm "
+     "JOIN reference_window AS r ON r.id=a.\"window\" "
+     "JOIN document ON document.id=r.document JOIN corpus ON corpus.id=document.corpus "
+     "LEFT JOIN token ON token.id=target ORDER BY arm.id, kld DESC, r.id, a.position"},
     {"summary",
      "CREATE VIEW summary AS SELECT arm.name, arm_numbers.windows, n, kld_mean, kld_sem, "
      "kld_median, kld_p90, kld_p95, kld_p99, kld_p999, kld_max, kld_reverse_mean, "

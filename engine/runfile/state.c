@@ -69,10 +69,11 @@ int ks_runfile_read_progress(struct ks_runfile *f, struct ks_arena *a,
 
 /* ------------------------------------------------------------------ arms */
 
-static int drop_scores(struct ks_runfile *f, size_t arm, size_t windows, struct ks_error *err)
+static int drop_from(struct ks_runfile *f, const char *sql, size_t arm, size_t windows,
+                     struct ks_error *err)
 {
     struct ks_row r;
-    if (ks_row_prepare(&r, f, "DELETE FROM arm_window WHERE arm=? AND \"window\">=?", err))
+    if (ks_row_prepare(&r, f, sql, err))
         return -1;
     ks_row_ask(&r, (int64_t)arm);
     ks_row_ask(&r, (int64_t)windows);
@@ -91,7 +92,13 @@ int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile
     ks_row_put_int(&r, state->state);
     ks_row_put_text(&r, state->why);
     ks_row_put_int(&r, (int64_t)state->windows);
-    return ks_row_write(&r, write_failed, err) || drop_scores(f, arm, state->windows, err) ? -1 : 0;
+    return ks_row_write(&r, write_failed, err) ||
+                   drop_from(f, "DELETE FROM arm_window WHERE arm=? AND \"window\">=?", arm,
+                             state->windows, err) ||
+                   drop_from(f, "DELETE FROM arm_worst WHERE arm=? AND \"window\">=?", arm,
+                             state->windows, err)
+               ? -1
+               : 0;
 }
 
 int ks_runfile_read_arm(struct ks_runfile *f, struct ks_arena *a, size_t arm,

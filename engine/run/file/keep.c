@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/clock.h"
 #include "engine/run/state.h"
@@ -160,8 +161,11 @@ int ks_keep_begin(struct ks_run *run, struct ks_error *err)
     if (!k->file)
         return 0;
     k->tokens = calloc(run->facts->vocab, 1);
-    if (!k->tokens)
-        return ks_fail_memory(err, run->facts->vocab, "the tokens of the run file");
+    k->worst = calloc(run->n_lanes, sizeof *k->worst);
+    k->worst_next = calloc(run->n_lanes, sizeof *k->worst_next);
+    if (!k->tokens || !k->worst || !k->worst_next)
+        return ks_fail_memory(err, run->facts->vocab + 2 * run->n_lanes * sizeof *k->worst,
+                              "what the run file has");
     if ((!k->fresh && check_facts(run, err)) || write_or_wait(run, put_facts, NULL, err))
         return -1;
     k->ready = k->fresh;
@@ -175,6 +179,70 @@ struct window {
     const struct ks_arm_row *const *rows;
 };
 
+static int put_worst(struct ks_run *run, const struct window *window, size_t arm, size_t position,
+                     double kld, struct ks_error *err)
+{
+    const struct ks_runfile_window *w = window->w;
+    const struct ks_ref_row *ref = &w->ref[position];
+    const struct ks_arm_row *row = &window->rows[arm + 1][position];
+    struct ks_runfile_worst worst = {
+        .window = w->id,
+        .position = position,
+        .offset = w->offsets[position],
+        .target = w->tokens[(size_t)w->offsets[position] + 1 - w->start],
+        .kld = kld,
+        .ref_logprob = ref->logprob,
+        .arm_logprob = row->logprob,
+        .n_top = ref->n_top < KS_TOP_SHOWN ? ref->n_top : KS_TOP_SHOWN,
+    };
+    memcpy(worst.ref_top, ref->top, sizeof worst.ref_top);
+    memcpy(worst.arm_top, row->top, sizeof worst.arm_top);
+    memcpy(worst.ref_top_logprob, ref->top_logprob, sizeof worst.ref_top_logprob);
+    memcpy(worst.arm_top_logprob, row->top_logprob, sizeof worst.arm_top_logprob);
+    for (int32_t i = 0; i < worst.n_top; i++)
+        if (put_token(run, worst.ref_top[i], err) || put_token(run, worst.arm_top[i], err))
+            return -1;
+    return ks_runfile_put_worst(run->keep.file, arm, &worst, err);
+}
+
+/* The window's positions that are among an arm's worst now go in, and those that they displace go
+ * out. */
+static int put_worst_of(struct ks_run *run, const struct window *window, size_t arm,
+                        struct ks_error *err)
+{
+    const struct ks_worst *before = &run->keep.worst[arm];
+    struct ks_worst *now = &run->keep.worst_next[arm];
+    size_t added = 0;
+    *now = *before;
+    ks_worst_add(now, window->w->id, window->rows[arm + 1], window->w->n);
+    for (size_t i = 0; i < now->n; i++) {
+        const struct ks_worst_place *p = &now->places[i];
+        if (p->window != window->w->id)
+            continue;
+        added++;
+        if (put_worst(run, window, arm, p->position, p->kld, err))
+            return -1;
+    }
+    for (size_t i = now->n - added; i < before->n; i++)
+        if (ks_runfile_drop_worst(run->keep.file, arm, before->places[i].window,
+                                  before->places[i].position, err))
+            return -1;
+    return 0;
+}
+
+static int put_arm_window(struct ks_run *run, const struct window *window, size_t arm,
+                          struct ks_error *err)
+{
+    const struct ks_runfile_window *w = window->w;
+    run->keep.worst_next[arm] = run->keep.worst[arm];
+    if (!window->rows[arm + 1])
+        return 0;
+    return ks_runfile_put_scores(run->keep.file, w->id, arm, window->rows[arm + 1], w->n, err) ||
+                   put_worst_of(run, window, arm, err)
+               ? -1
+               : 0;
+}
+
 static int put_window(struct ks_run *run, const void *what, struct ks_error *err)
 {
     const struct window *window = what;
@@ -183,7 +251,7 @@ static int put_window(struct ks_run *run, const void *what, struct ks_error *err
     if (ks_runfile_put_window(f, w, err))
         return -1;
     for (size_t i = 1; i < run->n_lanes; i++)
-        if (window->rows[i] && ks_runfile_put_scores(f, w->id, i - 1, window->rows[i], w->n, err))
+        if (put_arm_window(run, window, i - 1, err))
             return -1;
     for (size_t i = 0; i <= w->rows; i++)
         if (put_token(run, w->tokens[i], err))
@@ -208,6 +276,9 @@ int ks_keep_window(struct ks_run *run, const struct ks_runfile_window *w,
         return 0;
     if (write_or_wait(run, put_window, &window, err))
         return -1;
+    struct ks_worst *written = run->keep.worst_next;
+    run->keep.worst_next = run->keep.worst;
+    run->keep.worst = written;
     if (ks_clock_ns() - run->keep.numbers_ns >= NUMBERS_EVERY_NS)
         run->keep.numbers_ns = ks_clock_ns();
     return 0;
@@ -259,5 +330,7 @@ void ks_keep_close(struct ks_run *run)
         (void)try_to_write(run, put_last_lines, NULL, &ignored);
     ks_runfile_close(k->file);
     free(k->tokens);
+    free(k->worst);
+    free(k->worst_next);
     *k = (struct ks_keep){0};
 }

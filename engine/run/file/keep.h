@@ -9,7 +9,7 @@
 #ifndef KS_ENGINE_RUN_FILE_KEEP_H
 #define KS_ENGINE_RUN_FILE_KEEP_H
 
-#include "engine/runfile/runfile.h"
+#include "engine/run/file/worst.h"
 
 struct ks_run;
 
@@ -19,7 +19,9 @@ struct ks_keep {
     bool ready;              /* what is in it is what the run has; until then it stays as it is */
     uint64_t next_line;      /* of the log, to write */
     uint8_t *tokens;         /* (vocab): 1 where the token's bytes are in the file */
-    int64_t numbers_ns;      /* when the arms' numbers were written last */
+    /* (arms) of what is in the file, and with the window that is being written. */
+    struct ks_worst *worst, *worst_next;
+    int64_t numbers_ns; /* when the arms' numbers were written last */
 };
 
 /* Opens the file that the plan names, if it names one. A plan that goes on with a file gets that

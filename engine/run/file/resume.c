@@ -72,12 +72,28 @@ static int check_lanes(const struct ks_run *run, const struct ks_replay *r, stru
     return 0;
 }
 
+static int take_worst(struct ks_run *run, struct ks_arena *a, struct ks_error *err)
+{
+    struct ks_runfile_worst *all = ks_arena_alloc(a, KS_RUNFILE_WORST, sizeof *all);
+    if (!all)
+        return ks_fail_memory(err, KS_RUNFILE_WORST * sizeof *all, "the worst positions");
+    for (size_t i = 0; i + 1 < run->n_lanes; i++) {
+        struct ks_worst *worst = &run->keep.worst[i];
+        if (ks_runfile_read_worst(run->keep.file, i, all, &worst->n, err))
+            return -1;
+        for (size_t p = 0; p < worst->n; p++)
+            worst->places[p] = (struct ks_worst_place){
+                .kld = all[p].kld, .window = all[p].window, .position = all[p].position};
+    }
+    return 0;
+}
+
 static int replay_all(struct ks_run *run, struct ks_replay *r, struct ks_arena *a,
                       struct ks_error *err)
 {
     struct ks_runfile_progress p;
     if (ks_runfile_read_progress(run->keep.file, a, &p, err) || ks_replay_arms(r, a, err) ||
-        check_lanes(run, r, err))
+        check_lanes(run, r, err) || take_worst(run, a, err))
         return -1;
     for (bool there = true; there;) {
         if (ks_board_stopping(run->board))

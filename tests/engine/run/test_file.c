@@ -122,6 +122,66 @@ static void a_run_that_never_began_leaves_no_file(void **state)
     assert_int_not_equal(access(file_path, F_OK), 0);
 }
 
+/* Log-probabilities of a list fall, and where the target is in it, its own is that. */
+static void assert_good_list(const struct ks_runfile_worst *w, const int32_t *top,
+                             const float *logprob, double of_target)
+{
+    assert_int_equal(w->n_top, 10);
+    for (int i = 0; i < w->n_top; i++) {
+        assert_true(logprob[i] <= (i ? logprob[i - 1] : 0));
+        if (top[i] == w->target)
+            assert_true(logprob[i] == (float)of_target);
+    }
+}
+
+/* Counts the positions of an arm with a larger KLD than `kld`. */
+static size_t count_worse(struct ks_runfile *f, size_t arm, double kld)
+{
+    struct ks_error err;
+    struct ks_runfile_window w;
+    size_t n = 0;
+    bool there = true;
+    for (size_t id = 0; there; id++) {
+        const struct ks_arm_row *rows;
+        bool scored;
+        assert_int_equal(ks_runfile_read_window(f, id, 10, &w, &there, &err), 0);
+        if (!there)
+            break;
+        assert_int_equal(ks_runfile_read_scores(f, id, arm, w.n, &rows, &scored, &err), 0);
+        for (size_t i = 0; i < w.n; i++)
+            n += rows[i].kld > kld;
+    }
+    return n;
+}
+
+static void the_worst_positions_are_kept_with_both_top_lists(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    size_t n;
+    struct ks_runfile_worst *worst = calloc(KS_RUNFILE_WORST, sizeof *worst);
+    ks_snapshot_release(run_to_end(plan_into(file_path, false)));
+    struct ks_runfile *f = ks_runfile_open(file_path, &err);
+    assert_non_null(f);
+    assert_int_equal(ks_runfile_read_worst(f, 0, worst, &n, &err), 0);
+    assert_int_equal(n, 0); /* the arm that is the reference */
+    assert_int_equal(ks_runfile_read_worst(f, 1, worst, &n, &err), 0);
+    assert_int_equal(n, KS_RUNFILE_WORST);
+    size_t worse = 0;
+    for (size_t i = 0; i < n; i++)
+        worse += worst[i].kld > worst[n - 1].kld;
+    assert_int_equal(count_worse(f, 1, worst[n - 1].kld), worse); /* none of those is missing */
+    for (size_t i = 0; i < n; i++) {
+        assert_true(i == 0 || worst[i].kld <= worst[i - 1].kld);
+        assert_good_list(&worst[i], worst[i].ref_top, worst[i].ref_top_logprob,
+                         worst[i].ref_logprob);
+        assert_good_list(&worst[i], worst[i].arm_top, worst[i].arm_top_logprob,
+                         worst[i].arm_logprob);
+    }
+    ks_runfile_close(f);
+    free(worst);
+}
+
 /* ------------------------------------------------------------------ going on */
 
 /* A hook that ends the run after so many windows, and one that drops an arm. */
@@ -418,6 +478,7 @@ int main(void)
         cmocka_unit_test_teardown(a_finished_run_is_one_file, remove_files),
         cmocka_unit_test_teardown(a_file_that_is_there_is_not_overwritten, remove_files),
         cmocka_unit_test_teardown(a_run_that_never_began_leaves_no_file, remove_files),
+        cmocka_unit_test_teardown(the_worst_positions_are_kept_with_both_top_lists, remove_files),
         cmocka_unit_test_teardown(a_stopped_run_goes_on_to_the_same_bits, remove_files),
         cmocka_unit_test_teardown(going_on_with_a_finished_run_tells_it_again, remove_files),
         cmocka_unit_test_teardown(going_on_with_nothing_is_a_beginning, remove_files),

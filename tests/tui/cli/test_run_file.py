@@ -54,7 +54,7 @@ def rows(file, what):
 
 def contents(file):
     return [rows(file, f"select * from {table} order by 1, 2")
-            for table in ("run", "reference_window", "arm_window", "arm_state", "token")]
+            for table in ("run", "reference_window", "arm_window", "arm_state", "arm_worst", "token")]
 
 
 BEGAN = time.monotonic()
@@ -295,6 +295,10 @@ def case_the_views_tell_the_same_numbers():
                                         f"positions where arm = '{name}' and measured")[0]
         assert found[0] == n and found[2] == most and abs(found[1] - mean) < 1e-12 * mean
         assert abs(found[3] - top1) < 1e-12
+    worst = rows(path("whole.kld"), f"select position, kld from worst where arm = '{arms[0]['name']}'")
+    assert worst == rows(
+        path("whole.kld"), "select position, kld from positions where measured and kld > 0 and "
+                           f"arm = '{arms[0]['name']}' order by kld desc, position limit 256")
     text = "".join(t if isinstance(t, str) else "?" for (t,) in rows(
         path("whole.kld"), f"select token from positions where arm = '{arms[0]['name']}' "
                            "order by position"))
