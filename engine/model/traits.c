@@ -69,23 +69,31 @@ static void add_range(struct line *l, const char *before, uint32_t first, uint32
         add(l, "%s%u-%u", before, first, last);
 }
 
-/* The layers that a name is given to: "layers 0-4, 6". */
+static bool is_named(const struct ks_hparams *h, uint32_t layer, const char *name,
+                     void (*name_layer)(const struct ks_layer_traits *t, char text[64]))
+{
+    char text[64];
+    if (layer >= h->layers)
+        return false;
+    name_layer(&h->layer[layer], text);
+    return strcmp(text, name) == 0;
+}
+
+/* The layers that a name is given to: "layers 0-4, 6", "layer 3". */
 static void add_layers(struct line *l, const struct ks_hparams *h, const char *name,
                        void (*name_layer)(const struct ks_layer_traits *t, char text[64]))
 {
-    uint32_t n = 0, first = 0;
-    bool inside = false;
-    add(l, "layers ");
-    for (uint32_t i = 0; i <= h->layers; i++) {
-        char text[64] = "";
-        if (i < h->layers)
-            name_layer(&h->layer[i], text);
-        bool named = i < h->layers && strcmp(text, name) == 0;
-        if (named && !inside)
+    uint32_t ranges = 0, first = 0, named = 0;
+    for (uint32_t i = 0; i < h->layers; i++)
+        named += is_named(h, i, name, name_layer);
+    add(l, named == 1 ? "layer " : "layers ");
+    for (uint32_t i = 0; i < h->layers; i++) {
+        if (!is_named(h, i, name, name_layer))
+            continue;
+        if (i == 0 || !is_named(h, i - 1, name, name_layer))
             first = i;
-        if (!named && inside)
-            add_range(l, n++ ? ", " : "", first, i - 1);
-        inside = named;
+        if (!is_named(h, i + 1, name, name_layer))
+            add_range(l, ranges++ ? ", " : "", first, i);
     }
 }
 

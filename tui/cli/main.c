@@ -31,7 +31,9 @@ static const struct cli_command commands[] = {
      "Show what a model file holds, or how two differ",
      "Architecture, metadata, tensors with their types and shapes, bits a weight. With --diff:\n"
      "the keys, tokens and tensors of A that differ in B; of tensors of one shape how far their\n"
-     "values are apart, as the root of the mean square of B - A over that of A.",
+     "values are apart, as the root of the mean square of B - A over that of A. In JSON a text "
+     "that\n"
+     "is no UTF-8 stands as {\"hex\": \"...\"}.",
      cli_inspect},
     {"tokens", "tokens MODEL.gguf [OPTION]...", "Show the token ids of a text",
      "Reads bytes from standard input, or from --file, and prints their ids on one line.",

@@ -10,13 +10,13 @@ struct expected {
 static const struct expected lines[] = {
     {"llama-tied", "attention", "all positions"},
     {"llama-tied", "scales", "scores by 0.25"},
-    {"gemma3", "attention", "the last 16 positions (layers 0-4, 6); all positions (layers 5)"},
+    {"gemma3", "attention", "the last 16 positions (layers 0-4, 6); all positions (layer 5)"},
     {"gemma3", "rope",
      "base 1000000 over 32 dimensions, halves paired; with a window base 10000 over 32 dimensions"},
     {"gemma3", "norm",
      "RMS, epsilon 1e-06, before the blocks, behind the blocks, of q and k by head"},
     {"gemma2", "scales", "embedding by 8, scores by 0.25, logits capped at 8"},
-    {"smollm3", "rope", "base 2000000 over 16 dimensions, adjacent pairs; none in layers 3"},
+    {"smollm3", "rope", "base 2000000 over 16 dimensions, adjacent pairs; none in layer 3"},
     {"mistral3", "rope",
      "base 1000000 over 32 dimensions, YaRN scaling by 4 from 32 positions, adjacent pairs"},
     {"llama-rope-linear", "rope",
@@ -35,7 +35,7 @@ static const struct expected lines[] = {
     {"nemotron", "mlp", "squared ReLU"},
     {"gpt-oss", "mlp", "clamped SiLU gate; 2 of 4 experts of 64 each"},
     {"gpt-oss", "attention",
-     "the last 16 positions (layers 0); all positions (layers 1); a sink beside each head's "
+     "the last 16 positions (layer 0); all positions (layer 1); a sink beside each head's "
      "scores"},
     {"qwen2moe", "mlp", "SiLU gate; 3 of 6 experts of 40 each; a shared expert of 72"},
     {"gemma4-experts", "attention",
@@ -46,8 +46,8 @@ static const struct expected lines[] = {
      "without a gain"},
     {"gemma4-experts", "mlp",
      "GELU gate; 2 of 4 experts of 24 each; a dense MLP of 80 beside them"},
-    {"lfm2", "attention", "short convolution (layers 0, 2); all positions (layers 1)"},
-    {"qwen35", "attention", "gated delta net (layers 0-2); all positions (layers 3); gated"},
+    {"lfm2", "attention", "short convolution (layers 0, 2); all positions (layer 1)"},
+    {"qwen35", "attention", "gated delta net (layers 0-2); all positions (layer 3); gated"},
 };
 
 static void check_line(const struct ks_model *m, const struct expected *e)
