@@ -1,4 +1,5 @@
 """Commands beside run: help, tokens, logits, inspect, doctor."""
+import glob
 import json
 import os
 import re
@@ -204,6 +205,25 @@ def case_what_keys_and_values_cost_is_a_scenario():
     assert 0 < lost["values Q4_0"] < lost["keys Q4_0"] < lost["kv Q4_0"], lost
     assert all(a["bits_per_weight"] == found["arms"][0]["bits_per_weight"]
                for a in found["arms"] if "q8_0" not in a["name"])
+
+
+def case_every_family_measures_what_half_precision_costs():
+    """Every sample that has a tokenizer, from its file to its numbers: a rounding of 2^-11 must show,
+    and little more; where it makes a router choose otherwise, a thousandth of a nat."""
+    code = os.path.join(SCENARIOS, "corpora/code.jsonl")
+    families = set()
+    for model in sorted(glob.glob(os.path.join(DATA, "model/*.gguf"))):
+        info = run_json("inspect", model)
+        if not info["tokenizer_model"]:
+            continue
+        found = run_json("run", model, "--arm", "F16", "--corpus", code, "--max-documents", 1,
+                         "--window", 64)
+        (arm,) = found["arms"]
+        changed = any(t["type"] != "F16" and len(t["shape"]) > 1 for t in info["tensors"])
+        assert arm["nonfinite"] == arm["infinite"] == 0, model
+        assert (0 < arm["kld_mean"] < 1e-3) if changed else arm["kld_max"] == 0, (model, arm)
+        families.add(info["architecture"])
+    assert len(families) > 18, families
 
 
 def case_a_hook_reads_numbers_and_steers():
