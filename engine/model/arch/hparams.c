@@ -23,6 +23,19 @@ struct reader {
     struct ks_hparams *h;
 };
 
+/* Adapters, projectors and importance matrices are GGUF files too. */
+static int check_kind(const struct reader *r, struct ks_error *err)
+{
+    static const char wanted[] = "model";
+    struct ks_str kind = {.bytes = wanted, .len = strlen(wanted)};
+    if (ks_gguf_get_str(r->gguf, "general.type", &kind, err) < 0)
+        return -1;
+    if (kind.len == strlen(wanted) && memcmp(kind.bytes, wanted, kind.len) == 0)
+        return 0;
+    return ks_fail(err, KS_UNSUPPORTED, "%s: general.type is \"%.*s\": this file is no model",
+                   r->file, kind.len > 64 ? 64 : (int)kind.len, kind.bytes);
+}
+
 static int read_architecture(const struct reader *r, struct ks_error *err)
 {
     struct ks_str name;
@@ -250,7 +263,7 @@ int ks_hparams_read(const struct ks_gguf *g, const char *file, struct ks_hparams
     struct ks_hparams h = {.rope = {default_rope}, .embedding_scale = 1, .residual_scale = 1};
     const struct reader r = {.gguf = g, .file = file, .h = &h};
     const struct ks_arch *arch;
-    if (read_architecture(&r, err) || check_architecture(&r, &arch, err))
+    if (check_kind(&r, err) || read_architecture(&r, err) || check_architecture(&r, &arch, err))
         return -1;
     h.design = arch->design;
     h.window = arch->window;

@@ -47,7 +47,11 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
-    /* the architecture */
+    /* what is no model, and the architecture */
+    {KS_UNSUPPORTED,
+     {STRING("general.type", "adapter"), NO_KEY("llama.block_count")},
+     {"general.type is \"adapter\"", "no model"}},
+    {KS_BAD_INPUT, {U32("general.type", 1)}, {"general.type"}},
     {KS_BAD_INPUT, {NO_KEY("general.architecture")}, {"general.architecture", "missing"}},
     {KS_UNSUPPORTED,
      {STRING("general.architecture", "mamba")},
