@@ -12,6 +12,10 @@
 /* How long another program may hold the file before that is told. */
 enum { BUSY_MS = 2000 };
 
+/* The journal goes into the file when it has a megabyte: on a disk that is nearly full a longer one
+ * would take what the file itself needs. */
+enum { CHECKPOINT_PAGES = 256 };
+
 /* ------------------------------------------------------------------ errors */
 
 int ks_runfile_damaged(const struct ks_runfile *f, struct ks_error *err, const char *format, ...)
@@ -222,6 +226,7 @@ static void choose_journal(struct ks_runfile *f)
 {
     const char *mode = f->network ? "PRAGMA journal_mode=TRUNCATE" : "PRAGMA journal_mode=WAL";
     sqlite3_exec(f->db, mode, NULL, NULL, NULL);
+    sqlite3_wal_autocheckpoint(f->db, CHECKPOINT_PAGES);
     sqlite3_exec(f->db, "PRAGMA synchronous=FULL", NULL, NULL, NULL);
 }
 
@@ -375,4 +380,10 @@ void ks_runfile_rollback(struct ks_runfile *f)
 {
     if (!sqlite3_get_autocommit(f->db))
         sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+void ks_runfile_make_room(struct ks_runfile *f)
+{
+    if (f->filled)
+        sqlite3_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
 }

@@ -46,6 +46,9 @@ int ks_runfile_begin(struct ks_runfile *f, struct ks_error *err);
 int ks_runfile_commit(struct ks_runfile *f, struct ks_error *err);
 /* Nothing of the transaction was; harmless without one. */
 void ks_runfile_rollback(struct ks_runfile *f);
+/* For a writer whose disk is full: gives back what the journal takes, as far as that can be done
+ * now. */
+void ks_runfile_make_room(struct ks_runfile *f);
 
 /* ------------------------------------------------------------------ facts */
 

@@ -22,6 +22,7 @@ static int try_to_write(struct ks_run *run, write_fn *write, const void *what, s
         ks_runfile_commit(f, err) == 0)
         return 0;
     ks_runfile_rollback(f);
+    ks_runfile_make_room(f);
     run->keep.next_line = next_line;
     if (run->keep.tokens)
         memset(run->keep.tokens, 0, run->facts->vocab);
