@@ -65,7 +65,8 @@ enum { CLI_SHOWN = 4 };
 /* The bytes that show what text begins with (not its end), *len of them; returns how many bytes of
  * text they show. May be called in a signal handler. */
 size_t cli_show_next(const char *text, char out[CLI_SHOWN], size_t *len);
-/* Writes text, with blanks behind it up to width columns. Returns the text's columns. */
+/* Writes text, with blanks behind it up to width columns; nothing where f is NULL. Returns the
+ * text's columns. */
 int cli_put(FILE *f, const char *text, int width);
 /* "kldscope: ...", a line on standard error. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

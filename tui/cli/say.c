@@ -66,9 +66,11 @@ int cli_put(FILE *f, const char *text, int width)
     int columns = 0;
     for (size_t len; *text; columns += shown[0] == '\\' ? (int)len : 1) {
         text += cli_show_next(text, shown, &len);
-        fwrite(shown, 1, len, f);
+        if (f)
+            fwrite(shown, 1, len, f);
     }
-    fprintf(f, "%*s", columns < width ? width - columns : 0, "");
+    if (f)
+        fprintf(f, "%*s", columns < width ? width - columns : 0, "");
     return columns;
 }
 

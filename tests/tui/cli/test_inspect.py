@@ -1,5 +1,5 @@
-"""inspect: every model's page is complete and aligned, its JSON loses nothing, and --diff tells what
-differs, as diff does."""
+"""inspect: every model's page is complete and aligned, its JSON loses nothing, and --diff tells
+what differs, as diff does."""
 import glob
 import json
 import os
@@ -84,6 +84,16 @@ def case_text_that_is_no_utf_8_stands_in_hex():
     assert {"hex": (b"\xfflk.3.ffn_up.weight").hex()} in names, names
     here = written("caf\udce9.gguf", GOOD)
     assert run_json("inspect", here)["file"] == {"hex": os.fsencode(here).hex()}
+
+
+def case_names_that_are_shown_otherwise_keep_the_columns():
+    at = GOOD.index(b"blk.3.ffn_up.weight")
+    path = written("moved.gguf", GOOD[:at], b"\x1b[2J\x07", GOOD[at + 5:])
+    lines = run("inspect", path).stdout.split("\n\n")[2].splitlines()[1:]
+    assert len({len(line) for line in lines}) == 1, lines
+    page = run("inspect", "--diff", MODEL, path).stdout
+    lines = page.split("\ntensors that differ")[1].splitlines()[2:]
+    assert len(lines) == 2 and lines[0].index("F16") + 26 == lines[1].index("F16"), lines
 
 
 def case_a_model_that_cannot_be_run_says_why():

@@ -47,9 +47,9 @@ static int name_width(const struct inspect_differences *list, enum ks_difference
 {
     int width = 4;
     for (size_t i = 0; i < list->n; i++) {
-        int len = (int)strlen(list->items[i].name);
-        if (list->items[i].kind == kind && len > width)
-            width = len;
+        int columns = cli_put(NULL, list->items[i].name, 0);
+        if (list->items[i].kind == kind && columns > width)
+            width = columns;
     }
     return width;
 }

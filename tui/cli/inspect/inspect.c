@@ -53,7 +53,8 @@ static void print_traits(const struct ks_model *m)
 
 static int longer(int width, const char *text)
 {
-    return (int)strlen(text) > width ? (int)strlen(text) : width;
+    int columns = cli_put(NULL, text, 0);
+    return columns > width ? columns : width;
 }
 
 static void print_metadata(const struct ks_model *m)
