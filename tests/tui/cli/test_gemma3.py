@@ -15,8 +15,8 @@ if not os.path.exists(MODEL):
 
 
 def case_the_ladder_has_its_order():
-    found = run_json(os.path.join(SCENARIOS, "gemma3.lua"), "--head", "cpu", "-p", "window=128", "-p",
-                     "max_documents=1", timeout=1200)
+    found = run_json(os.path.join(SCENARIOS, "gemma3.lua"), "--head", "cpu", "-p", "window=128",
+                     "-p", "max_documents=1", timeout=1200)
     kld = {a["name"]: a["kld_mean"] for a in found["arms"]}
     assert 0 < kld["q8_0"] < kld["q6_k"] < kld["q2_k"], kld
     assert kld["q4_k_m"] < 1e-4, kld # the file is Q4_K_M itself
@@ -24,13 +24,14 @@ def case_the_ladder_has_its_order():
 
 
 def case_a_head_in_pieces_on_a_device_finds_what_the_cpu_finds():
-    """Its weights are more than a buffer of a software device may hold: they lie in several. Logits are
-    apart in their last bits, which over the 355 positions cancels to some millionths of a mean."""
+    """Its weights are more than a buffer of a software device may hold: they lie in several. Logits
+    are apart in their last bits, which over 355 positions cancels to some millionths of a mean."""
     if DEVICE not in json.dumps(json.loads(run("doctor", "--json").stdout)["gpu"]["devices"]):
         return
     lua = os.path.join(FOLDER.name, "heads.lua")
     with open(lua, "w") as f:
-        f.write(f"""return scenario {{ window = 128, reference = model("{MODEL}", {{ type = "F16" }}),
+        f.write(f"""return scenario {{
+            window = 128, reference = model("{MODEL}", {{ type = "F16" }}),
             corpus = text("{SCENARIOS}/corpora/stories.jsonl", {{ max_documents = 1 }}),
             arms = {{ arm "same" {{}}, arm "q8_0" {{ preset = "Q8_0" }},
                       arm "q2_k" {{ preset = "Q2_K" }} }} }}""")
