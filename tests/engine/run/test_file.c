@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "engine/runfile/runfile.h"
 #include "tests/engine/run/plans.h"
@@ -341,6 +342,50 @@ static void a_second_writer_is_refused(void **state)
     ks_snapshot_release(run_to_end(plan_into(file_path, true)));
 }
 
+static const struct ks_snapshot *follow(struct ks_saved *saved)
+{
+    size_t windows = 0;
+    for (;;) {
+        struct ks_error err;
+        bool news;
+        if (ks_saved_refresh(saved, &news, &err))
+            fail_msg("%s", err.text);
+        const struct ks_snapshot *s = ks_saved_snapshot(saved);
+        assert_true(s->windows >= windows);
+        windows = s->windows;
+        if (s->state >= KS_RUN_DONE && !ks_saved_is_written(saved))
+            return s;
+        ks_snapshot_release(s);
+        usleep(5000);
+    }
+}
+
+/* The run's process and the reader's are two, as they are in life. */
+static void a_reader_follows_a_run_of_another_process(void **state)
+{
+    (void)state;
+    struct ks_error err;
+    pid_t writer = fork();
+    if (writer == 0) {
+        struct ks_run *run = ks_run_create(plan_into(file_path, false), &err);
+        _exit(!run || ks_run_start(run, &err) || ks_run_join(run, &err));
+    }
+    assert_true(writer > 0);
+    struct ks_saved *saved = NULL;
+    while (!(saved = ks_saved_open(file_path, &err)))
+        usleep(2000);
+    const struct ks_snapshot *followed = follow(saved);
+    int status;
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    assert_int_equal(status, 0);
+    assert_int_equal(followed->state, KS_RUN_DONE);
+    const struct ks_snapshot *again = saved_snapshot(file_path);
+    assert_same_json(followed, again);
+    ks_snapshot_release(followed);
+    ks_snapshot_release(again);
+    ks_saved_close(saved);
+}
+
 /* ------------------------------------------------------------------ files that are not whole */
 
 static void write_file(const char *path, const char *bytes, size_t len)
@@ -485,6 +530,7 @@ int main(void)
         cmocka_unit_test_teardown(a_dropped_arm_stays_dropped, remove_files),
         cmocka_unit_test_teardown(what_the_file_was_not_made_of_is_refused_by_name, remove_files),
         cmocka_unit_test_teardown(a_second_writer_is_refused, remove_files),
+        cmocka_unit_test_teardown(a_reader_follows_a_run_of_another_process, remove_files),
         cmocka_unit_test_teardown(what_is_no_run_file_is_refused_by_name, remove_files),
         cmocka_unit_test_teardown(a_truncated_file_is_refused, remove_files),
         cmocka_unit_test_teardown(a_flipped_bit_is_an_error_or_changes_nothing, remove_files),
