@@ -322,6 +322,8 @@ static int check_facts(const struct ks_runfile *f, const struct ks_facts *facts,
             return ks_runfile_damaged(f, err, "a fact of the run is missing");
     if (facts->top_k < 1 || facts->top_k > KS_TOP_MAX || facts->vocab < 1)
         return ks_runfile_damaged(f, err, "top_k is %d", facts->top_k);
+    if (facts->window < 2)
+        return ks_runfile_damaged(f, err, "the window is of %u tokens", facts->window);
     for (size_t i = 0; i < facts->documents; i++)
         if (facts->document[i].corpus >= facts->n_corpora || !facts->document[i].file)
             return ks_runfile_damaged(f, err, "document %zu is of no corpus", i + 1);

@@ -136,6 +136,16 @@ def case_what_keys_and_values_are_kept_in_is_not_in_the_file():
     assert open(path("kv.gguf"), "rb").read() == open(path("weights.gguf"), "rb").read()
 
 
+def case_rounded_activations_are_not_in_the_file():
+    with open(path("q8.lua"), "w") as f:
+        f.write(f"""return scenario {{ reference = "{MODEL}", corpus = text "{CORPUS}", arms = {{
+            arm "q8" {{ preset = "Q8_0", activations = "q8" }} }} }}""")
+    made = run("quantize", path("q8.lua"), "q8", "-o", path("q8.gguf"))
+    assert made.returncode == 0 and "activations" in made.stderr, made.stderr
+    quantize(MODEL, "Q8_0", out="weights.gguf")
+    assert open(path("q8.gguf"), "rb").read() == open(path("weights.gguf"), "rb").read()
+
+
 def case_an_importance_matrix_made_here_serves_here():
     """Text that weighs columns brings the arm nearer to the reference on that text."""
     made = run("imatrix", MODEL, "--corpus", CORPUS, "--max-documents", "8", "-o",

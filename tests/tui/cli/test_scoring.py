@@ -31,6 +31,19 @@ def case_the_command_line_alone_reproduces_llama_perplexity():
     assert abs(rounded["kld_max"] - printed("Maximum KLD")) < 2e-5
 
 
+def case_a_run_file_tells_the_same_and_keeps_to_its_scoring_and_rounding():
+    rounded = (*WORDS, "--activations", "q8", "--json", "--out", "scored.kld")
+    out = run(*rounded).stdout
+    assert json.loads(out)["left_over"] > 0
+    assert run("report", "scored.kld", "--format", "json").stdout == out
+    assert run(*rounded, "--resume").stdout == out
+    plain = run(*WORDS, "--json", "--out", "scored.kld", "--resume")
+    assert plain.returncode == 2 and "activations q8" in plain.stderr, plain.stderr
+    window = [w if w != "llama" else "window" for w in rounded]
+    window = run(*window, "--resume")
+    assert window.returncode == 2 and "scored.kld" in window.stderr, window.stderr
+
+
 def case_words_that_mean_nothing_are_refused():
     for words, said in (
             (("--scoring", "x"), "--scoring x: it is window or llama"),
