@@ -12,8 +12,6 @@
         name, kind, offsetof(struct object, field), must                                           \
     }
 #define FACT(kind, field, must) FIELD(ks_facts, kind, field, #field, must)
-#define COUNT(array)            (sizeof(array) / sizeof *(array))
-
 static const struct ks_field run_fields[] = {
     FACT(KS_FIELD_INT, numerics, true),
     FACT(KS_FIELD_TEXT, reference_hash, true),
@@ -90,7 +88,7 @@ static const struct rows corpora = {
     .count = "SELECT count(*) FROM corpus",
     .what = "a corpus",
     .fields = corpus_fields,
-    .n_fields = COUNT(corpus_fields),
+    .n_fields = KS_COUNT(corpus_fields),
     .size = sizeof(struct ks_corpus_facts),
 };
 
@@ -100,7 +98,7 @@ static const struct rows documents = {
     .count = "SELECT count(*) FROM document",
     .what = "a document",
     .fields = document_fields,
-    .n_fields = COUNT(document_fields),
+    .n_fields = KS_COUNT(document_fields),
     .size = sizeof(struct ks_document_facts),
 };
 
@@ -109,7 +107,7 @@ static const struct rows arms = {
     .count = "SELECT count(*) FROM arm",
     .what = "an arm",
     .fields = arm_fields,
-    .n_fields = COUNT(arm_fields),
+    .n_fields = KS_COUNT(arm_fields),
     .size = sizeof(struct ks_arm_facts),
 };
 
@@ -125,7 +123,7 @@ static int put_rows(struct ks_runfile *f, const struct rows *rows, const void *o
     for (size_t i = 0; i < n && !failed; i++) {
         ks_row_put_int(&r, (int64_t)i);
         ks_row_put_fields(&r, rows->fields, rows->n_fields, (const char *)objects + i * rows->size);
-        failed = ks_row_write(&r, "cannot be written", err);
+        failed = ks_row_write(&r, err);
     }
     ks_row_finish(&r);
     return failed;
@@ -142,8 +140,8 @@ static int put_run(struct ks_runfile *f, const struct ks_facts *facts, struct ks
     ks_row_put_int(&r, 1);
     ks_row_put_int(&r, KS_RUNFILE_SCHEMA);
     ks_row_put_text(&r, KS_VERSION);
-    ks_row_put_fields(&r, run_fields, COUNT(run_fields), facts);
-    int failed = ks_row_write(&r, "cannot be written", err);
+    ks_row_put_fields(&r, run_fields, KS_COUNT(run_fields), facts);
+    int failed = ks_row_write(&r, err);
     ks_row_finish(&r);
     return failed;
 }
@@ -164,9 +162,9 @@ static int put_arm(struct ks_row *r, size_t i, const struct ks_arm_facts *arm, s
     if (join_types(arm, types, err))
         return -1;
     ks_row_put_int(r, (int64_t)i);
-    ks_row_put_fields(r, arm_fields, COUNT(arm_fields), arm);
+    ks_row_put_fields(r, arm_fields, KS_COUNT(arm_fields), arm);
     ks_row_put_text(r, arm->n_types > 0 ? types->bytes : NULL);
-    return ks_row_write(r, "cannot be written", err);
+    return ks_row_write(r, err);
 }
 
 static int put_arms(struct ks_runfile *f, const struct ks_facts *facts, struct ks_error *err)
@@ -208,8 +206,8 @@ static int put_session_row(struct ks_runfile *f, const struct ks_facts *facts, s
     ks_row_put_int(&r, getpid());
     ks_row_put_text(&r, KS_VERSION);
     ks_row_put_int(&r, windows);
-    ks_row_put_fields(&r, session_fields, COUNT(session_fields), facts);
-    int failed = ks_row_write(&r, "cannot be written", err);
+    ks_row_put_fields(&r, session_fields, KS_COUNT(session_fields), facts);
+    int failed = ks_row_write(&r, err);
     ks_row_finish(&r);
     return failed;
 }
@@ -296,7 +294,7 @@ static int read_types(const struct ks_row *r, void *object, struct ks_arena *a,
 {
     struct ks_arm_facts *arm = object;
     bool no_memory = false;
-    char *text = (char *)(uintptr_t)ks_row_text(r, 1 + (int)COUNT(arm_fields), a, &no_memory);
+    char *text = (char *)(uintptr_t)ks_row_text(r, 1 + (int)KS_COUNT(arm_fields), a, &no_memory);
     size_t n = text ? count_commas(text) + 1 : 0;
     const char **types = ks_arena_alloc(a, n, sizeof *types);
     if (no_memory || !types)
@@ -317,7 +315,7 @@ static int check_facts(const struct ks_runfile *f, const struct ks_facts *facts,
         facts->architecture, facts->backend_body,   facts->backend_head,   facts->name,
         facts->isa,          facts->reference_file, facts->reference_name, facts->head_note,
     };
-    for (size_t i = 0; i < COUNT(texts); i++)
+    for (size_t i = 0; i < KS_COUNT(texts); i++)
         if (!texts[i])
             return ks_runfile_damaged(f, err, "a fact of the run is missing");
     if (facts->top_k < 1 || facts->top_k > KS_TOP_MAX || facts->vocab < 1)
@@ -334,10 +332,10 @@ int ks_runfile_read_facts(struct ks_runfile *f, struct ks_arena *a, struct ks_fa
                           struct ks_error *err)
 {
     struct ks_facts facts = {0};
-    if (read_one(f, "SELECT * FROM run", "the row of the run", 3, run_fields, COUNT(run_fields),
+    if (read_one(f, "SELECT * FROM run", "the row of the run", 3, run_fields, KS_COUNT(run_fields),
                  &facts, a, err) ||
         read_one(f, "SELECT * FROM session ORDER BY id DESC LIMIT 1", "the newest session", 6,
-                 session_fields, COUNT(session_fields), &facts, a, err) ||
+                 session_fields, KS_COUNT(session_fields), &facts, a, err) ||
         read_rows(f, &corpora, facts.n_corpora, NULL, a, &facts.corpora, err) ||
         read_rows(f, &documents, facts.documents, NULL, a, &facts.document, err) ||
         read_rows(f, &arms, facts.n_arms, read_types, a, &facts.arms, err) ||
@@ -382,7 +380,7 @@ int ks_runfile_compare(const char *path, const struct ks_facts *file, const stru
 {
     char in_file[256], in_run[256];
     const struct ks_field *field =
-        ks_row_fields_differ(run_fields, COUNT(run_fields), file, now, in_file, in_run);
+        ks_row_fields_differ(run_fields, KS_COUNT(run_fields), file, now, in_file, in_run);
     /* A corpus that differs says more than what the run's sums of it say. */
     if (file->n_corpora == now->n_corpora && file->numerics == now->numerics &&
         compare_list(path, &corpora, file->n_corpora, file->corpora, now->corpora, err))

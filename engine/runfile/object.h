@@ -19,6 +19,8 @@
 #include "engine/base/bytes.h"
 #include "engine/runfile/runfile.h"
 
+#define KS_COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* "KLDs" */
 #define KS_RUNFILE_APPLICATION 0x4b4c4473
 
@@ -59,9 +61,6 @@ struct ks_runfile {
 
 /* What SQLite last complained of, as an error that names the file and says what to do. */
 int ks_runfile_fail(const struct ks_runfile *f, int rc, const char *doing, struct ks_error *err);
-/* "PATH: damaged: ..." */
-int ks_runfile_damaged(const struct ks_runfile *f, struct ks_error *err, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* The number that a statement gives. */
 int ks_runfile_count(const struct ks_runfile *f, const char *sql, int64_t *out,
                      struct ks_error *err);
@@ -108,7 +107,7 @@ void ks_row_put_real(struct ks_row *r, double value);                  /* NaN is
 void ks_row_put_text(struct ks_row *r, const char *text);              /* NULL is NULL */
 void ks_row_put_blob(struct ks_row *r, const void *bytes, size_t len); /* borrowed until written */
 /* Adds the checksum and runs the statement, which can be filled anew then. */
-int ks_row_write(struct ks_row *r, const char *doing, struct ks_error *err);
+int ks_row_write(struct ks_row *r, struct ks_error *err);
 
 /* Binds a value of a WHERE, outside the checksum. */
 void ks_row_ask(struct ks_row *r, int64_t value);

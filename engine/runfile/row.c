@@ -120,7 +120,7 @@ void ks_row_put_blob(struct ks_row *r, const void *bytes, size_t len)
     keep_failure(r, sqlite3_bind_blob64(r->stmt, ++r->column, some, len, SQLITE_STATIC));
 }
 
-int ks_row_write(struct ks_row *r, const char *doing, struct ks_error *err)
+int ks_row_write(struct ks_row *r, struct ks_error *err)
 {
     keep_failure(r, sqlite3_bind_int64(r->stmt, r->column + 1, (int64_t)r->hash.low));
     if (r->rc == SQLITE_OK) {
@@ -131,7 +131,7 @@ int ks_row_write(struct ks_row *r, const char *doing, struct ks_error *err)
     sqlite3_reset(r->stmt);
     sqlite3_clear_bindings(r->stmt);
     *r = (struct ks_row){.f = r->f, .stmt = r->stmt};
-    return rc == SQLITE_OK ? 0 : ks_runfile_fail(r->f, rc, doing, err);
+    return rc == SQLITE_OK ? 0 : ks_runfile_fail(r->f, rc, "cannot be written", err);
 }
 
 /* ------------------------------------------------------------------ out of it */

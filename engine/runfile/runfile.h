@@ -50,6 +50,10 @@ void ks_runfile_rollback(struct ks_runfile *f);
  * now. */
 void ks_runfile_make_room(struct ks_runfile *f);
 
+/* That the file is damaged, which is told behind its name and before what to do. Returns -1. */
+int ks_runfile_damaged(const struct ks_runfile *f, struct ks_error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* ------------------------------------------------------------------ facts */
 
 /* Makes the tables and puts what is fixed; strings are copied. Once in a file's life. */

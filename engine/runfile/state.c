@@ -1,10 +1,6 @@
 /* How a run goes: progress, arms that ended before it, numbers, tokens, the log. */
 #include "engine/runfile/object.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const char write_failed[] = "cannot be written";
-
 /* ------------------------------------------------------------------ progress */
 
 #define PROGRESS(kind, field)                                                                      \
@@ -28,8 +24,8 @@ int ks_runfile_put_progress(struct ks_runfile *f, const struct ks_runfile_progre
                      "INSERT OR REPLACE INTO progress VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", err))
         return -1;
     ks_row_put_int(&r, 1);
-    ks_row_put_fields(&r, progress_fields, COUNT(progress_fields), p);
-    return ks_row_write(&r, write_failed, err);
+    ks_row_put_fields(&r, progress_fields, KS_COUNT(progress_fields), p);
+    return ks_row_write(&r, err);
 }
 
 static int check_progress(const struct ks_runfile *f, const struct ks_runfile_progress *p,
@@ -58,8 +54,9 @@ int ks_runfile_read_progress(struct ks_runfile *f, struct ks_arena *a,
     if (!failed && !there)
         failed = ks_runfile_damaged(f, err, "its progress is missing");
     if (!failed)
-        failed = ks_row_read_fields(&r, 1, progress_fields, COUNT(progress_fields), &p, a, err) ||
-                 check_progress(f, &p, err);
+        failed =
+            ks_row_read_fields(&r, 1, progress_fields, KS_COUNT(progress_fields), &p, a, err) ||
+            check_progress(f, &p, err);
     ks_row_finish(&r);
     if (failed)
         return -1;
@@ -79,7 +76,7 @@ static int drop_from(struct ks_runfile *f, const char *sql, size_t arm, size_t w
     ks_row_ask(&r, (int64_t)windows);
     int rc = r.rc == SQLITE_OK ? sqlite3_step(r.stmt) : r.rc;
     ks_row_finish(&r);
-    return rc == SQLITE_DONE ? 0 : ks_runfile_fail(f, rc, write_failed, err);
+    return rc == SQLITE_DONE ? 0 : ks_runfile_fail(f, rc, "cannot be written", err);
 }
 
 int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile_arm *state,
@@ -92,7 +89,7 @@ int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile
     ks_row_put_int(&r, state->state);
     ks_row_put_text(&r, state->why);
     ks_row_put_int(&r, (int64_t)state->windows);
-    return ks_row_write(&r, write_failed, err) ||
+    return ks_row_write(&r, err) ||
                    drop_from(f, "DELETE FROM arm_window WHERE arm=? AND \"window\">=?", arm,
                              state->windows, err) ||
                    drop_from(f, "DELETE FROM arm_worst WHERE arm=? AND \"window\">=?", arm,
@@ -166,8 +163,8 @@ int ks_runfile_put_numbers(struct ks_runfile *f, size_t arm, size_t windows,
         return -1;
     ks_row_put_int(&r, (int64_t)arm);
     ks_row_put_int(&r, (int64_t)windows);
-    ks_row_put_fields(&r, number_fields, COUNT(number_fields), n);
-    return ks_row_write(&r, write_failed, err);
+    ks_row_put_fields(&r, number_fields, KS_COUNT(number_fields), n);
+    return ks_row_write(&r, err);
 }
 
 /* ------------------------------------------------------------------ tokens and the log */
@@ -180,7 +177,7 @@ int ks_runfile_put_token(struct ks_runfile *f, int32_t id, const void *bytes, si
         return -1;
     ks_row_put_int(&r, id);
     ks_row_put_blob(&r, bytes, len);
-    return ks_row_write(&r, write_failed, err);
+    return ks_row_write(&r, err);
 }
 
 int ks_runfile_put_line(struct ks_runfile *f, const struct ks_log_line *line, struct ks_error *err)
@@ -194,7 +191,7 @@ int ks_runfile_put_line(struct ks_runfile *f, const struct ks_log_line *line, st
     ks_row_put_int(&r, line->unix_ns);
     ks_row_put_int(&r, line->level);
     ks_row_put_text(&r, line->text);
-    return ks_row_write(&r, write_failed, err);
+    return ks_row_write(&r, err);
 }
 
 static int read_line(struct ks_row *r, struct ks_arena *a, struct ks_log_line *out, size_t number,

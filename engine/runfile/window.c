@@ -70,7 +70,7 @@ int ks_runfile_put_window(struct ks_runfile *f, const struct ks_runfile_window *
     ks_row_put_blob(&r, w->tokens, (w->rows + 1) * sizeof *w->tokens);
     ks_row_put_blob(&r, w->offsets, w->n * sizeof *w->offsets);
     put_packed(&r, 0, N_REFERENCE);
-    return ks_row_write(&r, "cannot be written", err);
+    return ks_row_write(&r, err);
 }
 
 enum { ARM_KLD, ARM_REVERSE, ARM_LOGPROB, ARM_RANK, ARM_OVERLAP, ARM_FLAGS, N_ARM };
@@ -107,7 +107,7 @@ int ks_runfile_put_scores(struct ks_runfile *f, size_t window, size_t arm,
     ks_row_put_int(&r, (int64_t)window);
     ks_row_put_int(&r, (int64_t)arm);
     put_packed(&r, 0, N_ARM);
-    return ks_row_write(&r, "cannot be written", err);
+    return ks_row_write(&r, err);
 }
 
 /* ------------------------------------------------------------------ read */

@@ -1,7 +1,5 @@
 #include "engine/runfile/object.h"
 
-static const char write_failed[] = "cannot be written";
-
 int ks_runfile_put_worst(struct ks_runfile *f, size_t arm, const struct ks_runfile_worst *w,
                          struct ks_error *err)
 {
@@ -22,7 +20,7 @@ int ks_runfile_put_worst(struct ks_runfile *f, size_t arm, const struct ks_runfi
     ks_row_put_blob(&r, w->ref_top_logprob, n * sizeof *w->ref_top_logprob);
     ks_row_put_blob(&r, w->arm_top, n * sizeof *w->arm_top);
     ks_row_put_blob(&r, w->arm_top_logprob, n * sizeof *w->arm_top_logprob);
-    return ks_row_write(&r, write_failed, err);
+    return ks_row_write(&r, err);
 }
 
 int ks_runfile_drop_worst(struct ks_runfile *f, size_t arm, size_t window, size_t position,
@@ -37,7 +35,7 @@ int ks_runfile_drop_worst(struct ks_runfile *f, size_t arm, size_t window, size_
     ks_row_ask(&r, (int64_t)position);
     int rc = r.rc == SQLITE_OK ? sqlite3_step(r.stmt) : r.rc;
     sqlite3_reset(r.stmt);
-    return rc == SQLITE_DONE ? 0 : ks_runfile_fail(f, rc, write_failed, err);
+    return rc == SQLITE_DONE ? 0 : ks_runfile_fail(f, rc, "cannot be written", err);
 }
 
 /* A list of n elements of four bytes; false where the blob has another length. */

@@ -1,14 +1,5 @@
 #include "engine/run/file/replay.h"
 
-static int fail_damaged(const struct ks_replay *r, size_t window, const char *what,
-                        struct ks_error *err)
-{
-    return ks_fail(err, KS_BAD_INPUT,
-                   "%s: this run file is damaged: window %zu %s; take a copy that is whole, or run "
-                   "again",
-                   ks_runfile_path(r->file), window + 1, what);
-}
-
 int ks_replay_arms(struct ks_replay *r, struct ks_arena *a, struct ks_error *err)
 {
     for (size_t i = 0; i < r->facts->n_arms; i++)
@@ -30,10 +21,11 @@ static int add_arm(struct ks_replay *r, size_t i, const struct ks_tally_window *
     if (ks_runfile_read_scores(r->file, w->id, i, w->n, &rows, &there, err))
         return -1;
     if (!there)
-        return fail_damaged(r, w->id, "lacks an arm's scores", err);
+        return ks_runfile_damaged(r->file, err, "window %zu lacks an arm's scores", w->id + 1);
     for (size_t p = 0; p < w->n; p++)
         if (rows[p].measurement && !w->ref[p].measurement)
-            return fail_damaged(r, w->id, "has scores without a reference", err);
+            return ks_runfile_damaged(r->file, err, "window %zu has scores without a reference",
+                                      w->id + 1);
     return ks_tally_add(arm->tally, where, w->ref, rows, w->n, err);
 }
 
@@ -53,7 +45,7 @@ int ks_replay_window(struct ks_replay *r, struct ks_runfile_window *w, bool *the
     if (!*there)
         return 0;
     if (!fits(r, w))
-        return fail_damaged(r, w->id, "is of no document", err);
+        return ks_runfile_damaged(r->file, err, "window %zu is of no document", w->id + 1);
     struct ks_tally_window where = {
         .corpus = f->document[w->document].corpus, .document = w->document, .offsets = w->offsets};
     if (ks_tally_add(r->reference, &where, w->ref, NULL, w->n, err))

@@ -8,10 +8,8 @@
 
 static int fail_other_window(const struct ks_run *run, size_t window, struct ks_error *err)
 {
-    return ks_fail(err, KS_BAD_INPUT,
-                   "%s: this run file is damaged: window %zu is not where this run has it; take a "
-                   "copy that is whole, or run again",
-                   ks_runfile_path(run->keep.file), window + 1);
+    return ks_runfile_damaged(run->keep.file, err, "window %zu is not where this run has it",
+                              window + 1);
 }
 
 static bool same_window(const struct ks_window *a, const struct ks_runfile_window *b)

@@ -192,11 +192,7 @@ static int take_windows(struct ks_saved *s, struct ks_error *err)
             return -1;
     if (s->replay.next == s->progress.windows)
         return 0;
-    return ks_fail(
-        err, KS_BAD_INPUT,
-        "%s: this run file is damaged: window %zu is missing; take a copy that is whole, "
-        "or run again",
-        ks_runfile_path(s->file), s->replay.next + 1);
+    return ks_runfile_damaged(s->file, err, "window %zu is missing", s->replay.next + 1);
 }
 
 static int take_in(struct ks_saved *s, struct ks_arena *a, bool *news, struct ks_error *err)

@@ -1,4 +1,6 @@
-"""The run file from outside: processes that are killed, disks that are full, others that look on."""
+"""The run file from outside: processes that are killed, disks that are full, others that look on.
+
+KS_TEST_KILLS=200 kills as often at random moments; it's 20 times by itself."""
 import contextlib
 import glob
 import json
