@@ -37,6 +37,11 @@ class Home:
 PLAIN = run(*WORDS)
 
 
+def told(done):
+    """The lines a run wrote beside its progress, which a busy machine makes it tell."""
+    return [line for line in done.stderr.splitlines() if not line.startswith("kldscope: window ")]
+
+
 def case_a_second_run_finds_what_the_first_made():
     home = Home()
     first = home.run(*WORDS)
@@ -47,7 +52,7 @@ def case_a_second_run_finds_what_the_first_made():
     assert facts["folder"] == os.path.join(home.path, "kldscope/tensors")
     before = {e: os.stat(e).st_ino for e in home.entries()}
     second = home.run(*WORDS)
-    assert second.stdout == PLAIN.stdout and second.stderr == first.stderr == "", second.stderr
+    assert second.stdout == PLAIN.stdout and told(second) == told(first) == [], second.stderr
     assert {e: os.stat(e).st_ino for e in home.entries()} == before
 
 
@@ -76,11 +81,11 @@ def case_damaged_entries_are_told_once_and_made_anew():
     open(entries[2], "wb").close()
     again = home.run(*WORDS)
     assert again.returncode == 0 and again.stdout == PLAIN.stdout
-    lines = again.stderr.splitlines()
+    lines = told(again)
     assert len(lines) == 1 and "damaged" in lines[0], again.stderr
     assert any(entry in again.stderr for entry in entries[:3])
     assert home.entries() == entries
-    assert home.run(*WORDS).stderr == ""
+    assert told(home.run(*WORDS)) == []
 
 
 def case_no_cache_means_none():
@@ -101,7 +106,7 @@ def case_a_place_that_cannot_be_written_is_a_warning():
         home.env["XDG_CACHE_HOME"] = place
         done = home.run(*WORDS)
         assert done.returncode == 0 and done.stdout == PLAIN.stdout, done.stderr
-        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert len(told(done)) == 1, done.stderr
         assert "warning" in done.stderr and place in done.stderr, done.stderr
     home.env.update(XDG_CACHE_HOME="", HOME="")
     done = home.run(*WORDS)
@@ -157,7 +162,7 @@ def case_two_runs_at_once_share_it():
     for p in both:
         out, err = p.communicate(timeout=300)
         assert p.returncode == 0 and out == PLAIN.stdout and err == "", err
-    assert home.run(*WORDS).stderr == ""
+    assert told(home.run(*WORDS)) == []
 
 
 def case_a_killed_run_leaves_a_cache_that_works():
@@ -169,7 +174,7 @@ def case_a_killed_run_leaves_a_cache_that_works():
         p.send_signal(signal.SIGKILL)
         p.wait()
     done = home.run(*WORDS)
-    assert done.stdout == PLAIN.stdout and done.stderr == "", done.stderr
+    assert done.stdout == PLAIN.stdout and told(done) == [], done.stderr
     assert len(glob.glob(os.path.join(home.path, "kldscope/tensors/.new*"))) == 0
 
 
