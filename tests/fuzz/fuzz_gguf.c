@@ -1,12 +1,9 @@
 /* Any bytes as a GGUF file: refused with a reason, or open with every promise of gguf.h kept. */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/gguf/parse.h"
 #include "tests/engine/gguf/touch.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+#include "tests/fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

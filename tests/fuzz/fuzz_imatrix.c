@@ -1,12 +1,9 @@
 /* Any bytes as an importance matrix: refused with a reason, or each tensor's weights are there. */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/imatrix/imatrix.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+#include "tests/fuzz/target.h"
 
 /* The size is told only by asking for one; a few that small files may have. */
 static void find_all(const struct ks_imatrix *m)

@@ -2,13 +2,10 @@
  * Any bytes as a vocabulary: refused with a reason, or a tokenizer that keeps its promises on any
  * text. The text is the file's own bytes.
  */
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "engine/gguf/parse.h"
 #include "engine/text/tokenizer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+#include "tests/fuzz/target.h"
 
 static void tokenize(const struct ks_tokenizer *t, const uint8_t *bytes, size_t len)
 {
