@@ -306,6 +306,14 @@ int ks_model_logits_on_device(struct ks_model *m, const int32_t *ids, size_t n, 
  * .. window - 2 are scored, and what is left over at the end isn't. */
 enum ks_scoring { KS_SCORING_WINDOW, KS_SCORING_LLAMA };
 
+/*
+ * A part of a run: of its windows w = 0, 1, .. those with w mod of = number - 1. The rest of the
+ * run, documents and their order above all, is as for the whole. of 0 or 1: all windows.
+ */
+struct ks_shard {
+    uint32_t number, of; /* 1 <= number <= of */
+};
+
 struct ks_plan {
     char *name;     /* of the scenario, for people */
     char *scenario; /* the path as given, or NULL from the command line */
@@ -325,6 +333,7 @@ struct ks_plan {
     enum ks_head_choice head;
     char *device; /* index, UUID or part of a name; NULL: the best that is no CPU */
     enum ks_head_path head_path;
+    struct ks_shard shard;
     char *out;   /* the run file (engine/runfile/README.md); NULL: none is kept */
     bool resume; /* goes on with that file, if it is there; else one that is there is refused */
     bool out_optional; /* where the file cannot be made the run goes on without, and says so */
@@ -434,9 +443,12 @@ struct ks_facts {
     double peak_flops; /* operations a second of multiply-adds on registers alone, all threads; 0
                           where a device does the heads, which has other limits */
     double head_gain;  /* the device's speed at the head over the CPU's; NaN: not measured */
-    uint64_t quantized_bytes; /* of the tensors that arms were quantized to, each once */
-    size_t documents, tokens, n, windows;
-    size_t to_compute; /* token rows that all windows evaluate; a snapshot's `tokens` goes to it */
+    uint64_t quantized_bytes;    /* of the tensors that arms were quantized to, each once */
+    struct ks_shard shard;       /* of 1: the whole */
+    size_t documents, tokens, n; /* of the whole corpora */
+    size_t windows;              /* that this run computes */
+    size_t all_windows;          /* of the whole corpora; more than `windows` for a shard */
+    size_t to_compute; /* token rows that its windows evaluate; a snapshot's `tokens` goes to it */
     const struct ks_arm_facts *arms;
     size_t n_arms;
     const struct ks_corpus_facts *corpora;
@@ -595,6 +607,18 @@ int ks_quantize_preview(struct ks_model *model, const struct ks_arm_spec *recipe
 int ks_imatrix_make(const struct ks_plan *plan, const char *path,
                     const struct ks_making_hooks *hooks, struct ks_error *err);
 
+/* ------------------------------------------------------------------ shards */
+
+/*
+ * Joins the run files of shards into `out`, which must not be there yet: the file that one run of
+ * all windows would have made, with reports of the same bytes (times are summed). The files must be
+ * of one manifest, each window in one of them, every arm measured in all; what is wrong is refused
+ * with KS_BAD_INPUT naming files, fields and values, and no file is left. They aren't changed.
+ * Blocks until done; hooks->progress gets windows done and in all, hooks->warn isn't called.
+ */
+int ks_merge(const char *const *paths, size_t n, const char *out,
+             const struct ks_making_hooks *hooks, struct ks_error *err);
+
 /* ------------------------------------------------------------------ reports */
 
 /*
@@ -609,8 +633,9 @@ int ks_imatrix_make(const struct ks_plan *plan, const char *path,
  *
  * json: the summary object, with a newline at its end. `timing` appends what depends on the moment
  * and the machine. Beyond the documented keys there is only what tells of trouble: an arm's
- * "first_nonfinite", "error" or "dropped", a run's "unfinished"; and with llama scoring
- * "left_over", the tokens that fill no window. n counts the positions scored so far.
+ * "first_nonfinite", "error" or "dropped", a run's "unfinished"; of a shard "shard", as its numbers
+ * are those of its windows alone; and with llama scoring "left_over", the tokens that fill no
+ * window. n counts the positions scored so far.
  *
  * table: for people, at most width columns (0: 100; never under 40), plain ASCII. Sizes are
  * decimal. +- is 1.96 standard errors.

@@ -260,6 +260,16 @@ static json_t *timing(struct maker *m, const struct ks_snapshot *s)
     return o;
 }
 
+static json_t *shard(struct maker *m, const struct ks_facts *f)
+{
+    json_t *o = json_object();
+    put(m, o, "number", integer(f->shard.number));
+    put(m, o, "of", integer(f->shard.of));
+    put(m, o, "windows", integer(f->windows));
+    put(m, o, "all_windows", integer(f->all_windows));
+    return o;
+}
+
 static json_t *unfinished(struct maker *m, const struct ks_snapshot *s)
 {
     json_t *o = json_object();
@@ -293,6 +303,8 @@ static json_t *summary(struct maker *m, const struct ks_snapshot *s, bool with_t
     for (size_t i = 0; i < f->n_arms; i++)
         append(m, arms, arm(m, f, i, &s->arms[i]));
     put(m, o, "arms", arms);
+    if (f->shard.of > 1)
+        put(m, o, "shard", shard(m, f));
     if (s->state != KS_RUN_DONE)
         put(m, o, "unfinished", unfinished(m, s));
     if (with_timing)

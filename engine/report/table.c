@@ -92,6 +92,16 @@ static int print_state(struct paper *p, const struct ks_snapshot *s, struct ks_e
     return rc;
 }
 
+static int print_shard(struct paper *p, const struct ks_facts *f, struct ks_error *err)
+{
+    char line[160];
+    if (f->shard.of <= 1)
+        return 0;
+    snprintf(line, sizeof line, "%u of %u: all numbers are of its %zu of %zu windows alone",
+             f->shard.number, f->shard.of, f->windows, f->all_windows);
+    return labelled(p, "shard", line, err);
+}
+
 static int print_head(struct paper *p, const struct ks_snapshot *s, struct ks_error *err)
 {
     const char *title = "kldscope " KS_VERSION ": KL divergence of each arm from the reference, in "
@@ -101,7 +111,8 @@ static int print_head(struct paper *p, const struct ks_snapshot *s, struct ks_er
         return -1;
     if (s->facts->scenario && labelled(p, "scenario", s->facts->scenario, err))
         return -1;
-    if (print_corpora(p, s, err) || print_window(p, s->facts, err) || print_state(p, s, err))
+    if (print_corpora(p, s, err) || print_window(p, s->facts, err) ||
+        print_shard(p, s->facts, err) || print_state(p, s, err))
         return -1;
     return ks_buf_put(&p->text, "\n", 1, err);
 }

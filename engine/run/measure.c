@@ -301,7 +301,7 @@ static int keep_window(struct measure *m, size_t at, struct ks_error *err)
     struct ks_run *run = m->run;
     const struct ks_window *window = &run->windows[run->windows_done];
     struct ks_runfile_window w = {
-        .id = run->windows_done,
+        .id = ks_shard_window(&run->facts->shard, run->windows_done),
         .document = window->document,
         .start = window->start,
         .rows = window->rows,

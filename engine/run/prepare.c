@@ -53,6 +53,14 @@ static int check_window(struct ks_run *run, struct ks_error *err)
     return 0;
 }
 
+static int check_shard(const struct ks_shard *s, struct ks_error *err)
+{
+    if (s->of == 0 || (s->number >= 1 && s->number <= s->of))
+        return 0;
+    return ks_fail(err, KS_BAD_INPUT, "shard %u/%u: the shards of %u are 1/%u to %u/%u", s->number,
+                   s->of, s->of, s->of, s->of, s->of);
+}
+
 static int check_numbers(struct ks_run *run, struct ks_error *err)
 {
     const struct ks_plan *plan = run->plan;
@@ -69,7 +77,7 @@ static int check_numbers(struct ks_run *run, struct ks_error *err)
     if (run->threads < 1 || run->threads > KS_MAX_THREADS)
         return ks_fail(err, KS_BAD_INPUT, "threads = %d: it must be from 1 to %d", run->threads,
                        KS_MAX_THREADS);
-    return check_window(run, err);
+    return check_shard(&plan->shard, err) || check_window(run, err) ? -1 : 0;
 }
 
 static int check_names(const struct ks_plan *plan, struct ks_error *err)
@@ -213,6 +221,23 @@ static int cut_windows(struct ks_run *run, struct ks_error *err)
     free(tokens);
     free(masks);
     return failed;
+}
+
+/* A shard without a window would have nothing to tell. */
+static int check_share(struct ks_run *run, struct ks_error *err)
+{
+    const struct ks_shard *s = &run->plan->shard;
+    size_t share = ks_shard_count(s, run->n_windows);
+    if (share == 0)
+        return ks_fail(
+            err, KS_BAD_INPUT,
+            "shard %u/%u: there are %zu windows in all, and this shard has none of them; "
+            "take fewer shards",
+            s->number, s->of, run->n_windows);
+    if (s->of > 1)
+        ks_board_note(run->board, KS_LOG_INFO, "shard %u/%u: %zu of %zu windows", s->number, s->of,
+                      share, run->n_windows);
+    return 0;
 }
 
 /* ------------------------------------------------------------------ arms */
@@ -363,10 +388,13 @@ int ks_run_prepare(struct ks_run *run, struct ks_error *err)
     run->cpu = ks_cpu_create(run->threads, run->isa, err);
     run->store = run->cpu ? ks_store_create(run->cache, err) : NULL;
     if (!run->store || load_corpora(run, err) || choose_order(run, err) || cut_windows(run, err) ||
-        ks_run_preflight(run, err))
+        check_share(run, err) || ks_run_preflight(run, err))
         return -1;
     begin_head(run);
     if (prepare_arms(run, err))
         return -1;
-    return choose_head(run, err) || ks_run_make_facts(run, err) ? -1 : 0;
+    if (choose_head(run, err) || ks_run_make_facts(run, err))
+        return -1;
+    run->n_windows = ks_windows_take(run->windows, run->n_windows, &run->facts->shard);
+    return 0;
 }

@@ -61,7 +61,7 @@ struct ks_run {
 
     struct ks_corpus corpus;
     size_t *order; /* (n_documents): the run's document i is corpus.documents[order[i]] */
-    struct ks_window *windows;
+    struct ks_window *windows; /* of all corpora; of the run's shard alone once facts are made */
     size_t n_windows;
     size_t max_rows;         /* of a batch */
     uint64_t residual_bytes; /* that the tree of arms may keep */

@@ -90,3 +90,23 @@ size_t ks_windows_mask(struct ks_window *windows, size_t n, const uint8_t *const
     }
     return left;
 }
+
+size_t ks_shard_window(const struct ks_shard *s, size_t k)
+{
+    return s->of > 1 ? k * s->of + s->number - 1 : k;
+}
+
+size_t ks_shard_count(const struct ks_shard *s, size_t n)
+{
+    if (s->of <= 1)
+        return n;
+    return n < s->number ? 0 : (n - s->number) / s->of + 1;
+}
+
+size_t ks_windows_take(struct ks_window *windows, size_t n, const struct ks_shard *s)
+{
+    size_t left = ks_shard_count(s, n);
+    for (size_t k = 0; k < left; k++)
+        windows[k] = windows[ks_shard_window(s, k)];
+    return left;
+}

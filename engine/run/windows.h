@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/base/error.h"
+#include "engine/engine.h"
 
 struct ks_window {
     uint32_t document;
@@ -40,5 +40,11 @@ int ks_windows_chunk(size_t tokens, size_t window, struct ks_window **out, size_
  * token as a target does not count. Rows behind the last one that counts are cut off; windows
  * without any go. Works in place; returns how many windows are left. */
 size_t ks_windows_mask(struct ks_window *windows, size_t n, const uint8_t *const *masks);
+
+/* The run's window that is number k (from 0) of a shard, and how many of n windows a shard has. */
+size_t ks_shard_window(const struct ks_shard *s, size_t k);
+size_t ks_shard_count(const struct ks_shard *s, size_t n);
+/* Leaves a shard's windows, in place; returns how many. */
+size_t ks_windows_take(struct ks_window *windows, size_t n, const struct ks_shard *s);
 
 #endif

@@ -37,6 +37,9 @@ static const struct ks_field run_fields[] = {
     FACT(KS_FIELD_SIZE, n, true),
     FACT(KS_FIELD_SIZE, windows, true),
     FACT(KS_FIELD_SIZE, to_compute, true),
+    FIELD(ks_facts, KS_FIELD_U32, shard.number, "shard", true),
+    FIELD(ks_facts, KS_FIELD_U32, shard.of, "number of shards", true),
+    FACT(KS_FIELD_SIZE, all_windows, true),
     FIELD(ks_facts, KS_FIELD_SIZE, n_arms, "number of arms", true),
     FIELD(ks_facts, KS_FIELD_SIZE, n_corpora, "number of corpora", true),
 };
@@ -134,7 +137,7 @@ static int put_run(struct ks_runfile *f, const struct ks_facts *facts, struct ks
     struct ks_row r;
     if (ks_row_prepare(&r, f,
                        "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
-                       "?,?,?,?)",
+                       "?,?,?,?,?,?,?)",
                        err))
         return -1;
     ks_row_put_int(&r, 1);
@@ -322,6 +325,10 @@ static int check_facts(const struct ks_runfile *f, const struct ks_facts *facts,
         return ks_runfile_damaged(f, err, "top_k is %d", facts->top_k);
     if (facts->window < 2)
         return ks_runfile_damaged(f, err, "the window is of %u tokens", facts->window);
+    if (facts->shard.number < 1 || facts->shard.number > facts->shard.of ||
+        facts->windows > facts->all_windows)
+        return ks_runfile_damaged(f, err, "it is shard %u/%u, of %zu windows", facts->shard.number,
+                                  facts->shard.of, facts->all_windows);
     for (size_t i = 0; i < facts->documents; i++)
         if (facts->document[i].corpus >= facts->n_corpora || !facts->document[i].file)
             return ks_runfile_damaged(f, err, "document %zu is of no corpus", i + 1);
@@ -345,47 +352,76 @@ int ks_runfile_read_facts(struct ks_runfile *f, struct ks_arena *a, struct ks_fa
     return 0;
 }
 
-/* ------------------------------------------------------------------ going on */
+/* ------------------------------------------------------------------ what goes together */
 
-static int fail_differs(const char *path, const char *whose, const struct ks_field *field,
-                        const char *file, const char *now, struct ks_error *err)
+/* Who is compared with whom, for the message. */
+struct sides {
+    const char *path;  /* of the file that b is to go on with, or the path of a */
+    const char *other; /* of b; NULL where that is the run of now */
+};
+
+static int fail_differs(const struct sides *s, const char *whose, const struct ks_field *field,
+                        const char *a, const char *b, struct ks_error *err)
 {
+    if (s->other)
+        return ks_fail(
+            err, KS_BAD_INPUT,
+            "%.600s and %.600s are no shards of one run: %s%s is %.300s in the first and "
+            "%.300s in the second; merge what was run of one scenario, over the same "
+            "files",
+            s->path, s->other, whose, field->name, a, b);
     return ks_fail(err, KS_BAD_INPUT,
                    "%s: this run cannot go on there: %s%s is %.300s in the file and %.300s now; "
                    "name another file with --out, or run what the file was made of",
-                   path, whose, field->name, file, now);
+                   s->path, whose, field->name, a, b);
 }
 
-static int compare_list(const char *path, const struct rows *rows, size_t n, const void *file,
-                        const void *now, struct ks_error *err)
+static int compare_list(const struct sides *s, const struct rows *rows, size_t n,
+                        const void *list_a, const void *list_b, struct ks_error *err)
 {
-    char in_file[256], in_run[256], whose[300];
+    char value_a[256], value_b[256], whose[300];
     for (size_t i = 0; i < n; i++) {
-        const char *a = (const char *)file + i * rows->size;
-        const char *b = (const char *)now + i * rows->size;
+        const char *a = (const char *)list_a + i * rows->size;
+        const char *b = (const char *)list_b + i * rows->size;
         const struct ks_field *field =
-            ks_row_fields_differ(rows->fields, rows->n_fields, a, b, in_file, in_run);
+            ks_row_fields_differ(rows->fields, rows->n_fields, a, b, value_a, value_b);
         if (!field)
             continue;
         const char *name = *(const char *const *)(a + rows->fields[0].offset);
         snprintf(whose, sizeof whose, "of %s, number %zu (%.200s), the ", rows->what, i + 1,
                  name ? name : "");
-        return fail_differs(path, whose, field, in_file, in_run, err);
+        return fail_differs(s, whose, field, value_a, value_b, err);
     }
     return 0;
+}
+
+static int compare(const struct sides *s, const struct ks_facts *a, const struct ks_facts *b,
+                   struct ks_error *err)
+{
+    char value_a[256], value_b[256];
+    const struct ks_field *field =
+        ks_row_fields_differ(run_fields, KS_COUNT(run_fields), a, b, value_a, value_b);
+    /* A corpus that differs says more than what the run's sums of it say. */
+    if (a->n_corpora == b->n_corpora && a->numerics == b->numerics &&
+        compare_list(s, &corpora, a->n_corpora, a->corpora, b->corpora, err))
+        return -1;
+    if (field)
+        return fail_differs(s, "the ", field, value_a, value_b, err);
+    return compare_list(s, &arms, a->n_arms, a->arms, b->arms, err);
 }
 
 int ks_runfile_compare(const char *path, const struct ks_facts *file, const struct ks_facts *now,
                        struct ks_error *err)
 {
-    char in_file[256], in_run[256];
-    const struct ks_field *field =
-        ks_row_fields_differ(run_fields, KS_COUNT(run_fields), file, now, in_file, in_run);
-    /* A corpus that differs says more than what the run's sums of it say. */
-    if (file->n_corpora == now->n_corpora && file->numerics == now->numerics &&
-        compare_list(path, &corpora, file->n_corpora, file->corpora, now->corpora, err))
-        return -1;
-    if (field)
-        return fail_differs(path, "the ", field, in_file, in_run, err);
-    return compare_list(path, &arms, file->n_arms, file->arms, now->arms, err);
+    return compare(&(struct sides){.path = path}, file, now, err);
+}
+
+int ks_runfile_compare_shards(const char *path_a, const struct ks_facts *a, const char *path_b,
+                              const struct ks_facts *b, struct ks_error *err)
+{
+    struct ks_facts same = *b;
+    same.shard = a->shard;
+    same.windows = a->windows;
+    same.to_compute = a->to_compute;
+    return compare(&(struct sides){.path = path_a, .other = path_b}, a, &same, err);
 }

@@ -8,6 +8,7 @@
  *   fields.c   structs as rows, by tables of their fields
  *   facts.c    facts, sessions; what must be equal to go on
  *   window.c   windows and scores as blobs
+ *   copy.c     the same from one file into another
  *   worst.c    the worst positions, with their top lists
  *   state.c    progress, arms, numbers, tokens, log
  */
@@ -37,6 +38,7 @@ enum ks_statement {
     KS_PUT_LINE,
     KS_READ_WINDOW,
     KS_READ_SCORES,
+    KS_READ_ALL_SCORES,
     KS_N_STATEMENTS,
 };
 

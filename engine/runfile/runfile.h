@@ -70,6 +70,11 @@ int ks_runfile_read_facts(struct ks_runfile *f, struct ks_arena *a, struct ks_fa
 int ks_runfile_compare(const char *path, const struct ks_facts *file, const struct ks_facts *now,
                        struct ks_error *err);
 
+/* Whether `b`, of the file path_b, is another part of what `a`, of path_a, is a part of: the
+ * manifest without the shard. -1 with *err naming the first field that differs and both values. */
+int ks_runfile_compare_shards(const char *path_a, const struct ks_facts *a, const char *path_b,
+                              const struct ks_facts *b, struct ks_error *err);
+
 /* ------------------------------------------------------------------ windows */
 
 struct ks_runfile_window {
@@ -91,10 +96,16 @@ int ks_runfile_put_window(struct ks_runfile *f, const struct ks_runfile_window *
 int ks_runfile_put_scores(struct ks_runfile *f, size_t window, size_t arm,
                           const struct ks_arm_row *rows, size_t n, struct ks_error *err);
 
-/* Window number `at` in index order; *there false past the last. Arrays live until the next call
+/* The window whose id is `at`; *there false where there is none. Arrays live until the next call
  * on f. n_top: what a row's top list holds, min(top_k, vocab). */
 int ks_runfile_read_window(struct ks_runfile *f, size_t at, int32_t n_top,
                            struct ks_runfile_window *out, bool *there, struct ks_error *err);
+/* Copies a window, with the scores of all its arms, as its rows stand; so no bit changes. */
+int ks_runfile_copy_window(struct ks_runfile *to, struct ks_runfile *from, size_t id,
+                           struct ks_error *err);
+/* Copies the bytes of all tokens; those that are there already stay. */
+int ks_runfile_copy_tokens(struct ks_runfile *to, struct ks_runfile *from, struct ks_error *err);
+
 /* The rows of an arm at a window of n positions; *there false where it wasn't measured. *rows lives
  * until the next call of this. */
 int ks_runfile_read_scores(struct ks_runfile *f, size_t window, size_t arm, size_t n,
@@ -141,8 +152,9 @@ struct ks_runfile_arm {
     enum ks_arm_state state; /* DROPPED or FAILED: for good */
     const char *why;         /* "" unless dropped or failed */
     size_t windows;          /* that it was measured over, where it's dropped or failed */
+    size_t lacks;            /* put: the first window that it was not measured over */
 };
-/* Of a dropped arm, scores and worst positions from window `windows` on go. */
+/* Of a dropped arm, scores and worst positions from window `lacks` on go. */
 int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile_arm *state,
                        struct ks_error *err);
 int ks_runfile_read_arm(struct ks_runfile *f, struct ks_arena *a, size_t arm,

@@ -48,6 +48,7 @@ static const struct item items[] = {
             "layers INTEGER, hidden INTEGER, architecture TEXT, "
             "reference_bytes INTEGER, reference_bits REAL, quantized_bytes INTEGER, "
             "documents INTEGER, tokens INTEGER, n INTEGER, windows INTEGER, to_compute INTEGER, "
+            "shard INTEGER, shards INTEGER, all_windows INTEGER, "
             "n_arms INTEGER, n_corpora INTEGER, checksum INTEGER NOT NULL) STRICT"},
     {"session", "CREATE TABLE session ("
                 "id INTEGER PRIMARY KEY, began_unix_ns INTEGER NOT NULL, host TEXT NOT NULL, "

@@ -66,14 +66,14 @@ int ks_runfile_read_progress(struct ks_runfile *f, struct ks_arena *a,
 
 /* ------------------------------------------------------------------ arms */
 
-static int drop_from(struct ks_runfile *f, const char *sql, size_t arm, size_t windows,
+static int drop_from(struct ks_runfile *f, const char *sql, size_t arm, size_t window,
                      struct ks_error *err)
 {
     struct ks_row r;
     if (ks_row_prepare(&r, f, sql, err))
         return -1;
     ks_row_ask(&r, (int64_t)arm);
-    ks_row_ask(&r, (int64_t)windows);
+    ks_row_ask(&r, (int64_t)window);
     int rc = r.rc == SQLITE_OK ? sqlite3_step(r.stmt) : r.rc;
     ks_row_finish(&r);
     return rc == SQLITE_DONE ? 0 : ks_runfile_fail(f, rc, "cannot be written", err);
@@ -91,9 +91,9 @@ int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile
     ks_row_put_int(&r, (int64_t)state->windows);
     return ks_row_write(&r, err) ||
                    drop_from(f, "DELETE FROM arm_window WHERE arm=? AND \"window\">=?", arm,
-                             state->windows, err) ||
+                             state->lacks, err) ||
                    drop_from(f, "DELETE FROM arm_worst WHERE arm=? AND \"window\">=?", arm,
-                             state->windows, err)
+                             state->lacks, err)
                ? -1
                : 0;
 }

@@ -25,6 +25,13 @@ static const struct cli_command commands[] = {
      "over,\n"
      "was interrupted, or is going on this moment.",
      cli_report},
+    {"merge", "merge SHARD.kld... -o OUT.kld", "Join the run files of shards into one",
+     "run --shard 1/3 of a scenario, 2/3 and 3/3, on three machines or one, make three files. "
+     "They\n"
+     "are joined into the file that one run would have made: its report has the same bytes. Files\n"
+     "of different manifests, windows that are missing or in two files, arms that were dropped,\n"
+     "and damaged files are refused, with what is wrong; a partial file is never made.",
+     cli_merge},
     {"inspect",
      "inspect MODEL.gguf [OPTION]...\n"
      "       kldscope inspect --diff A.gguf B.gguf [OPTION]...",

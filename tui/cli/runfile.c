@@ -1,6 +1,7 @@
 #include "tui/cli/runfile.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -96,12 +97,53 @@ static int choose_name(const struct cli_runfile_words *w, const char *stem, stru
     return plan->out ? 0 : -1;
 }
 
+/* A whole number of decimal digits, and what stands behind it. */
+static bool read_number(const char **text, uint32_t *out)
+{
+    uint64_t n = 0;
+    size_t digits = strspn(*text, "0123456789");
+    for (size_t i = 0; i < digits && n <= UINT32_MAX; i++)
+        n = n * 10 + (uint64_t)((*text)[i] - '0');
+    *text += digits;
+    *out = (uint32_t)n;
+    return digits > 0 && n <= UINT32_MAX;
+}
+
+static int read_shard(const char *word, struct ks_shard *out, struct ks_error *err)
+{
+    const char *at = word;
+    struct ks_shard s;
+    if (!read_number(&at, &s.number) || *at++ != '/' || !read_number(&at, &s.of) || *at ||
+        s.number < 1 || s.number > s.of)
+        return ks_fail(
+            err, KS_BAD_INPUT,
+            "--shard %s: write it as I/N, with I from 1 to N: 2/3 is the second of three", word);
+    *out = s;
+    return 0;
+}
+
+/* What the names of a plan's files begin with; the caller's to free(). */
+static char *make_stem(const char *operand, const struct ks_shard *shard, struct ks_error *err)
+{
+    char *stem = ks_path_stem(operand), *of_shard = NULL;
+    if (stem && shard->of <= 1)
+        return stem;
+    if (stem && asprintf(&of_shard, "%s-%uof%u", stem, shard->number, shard->of) < 0)
+        of_shard = NULL;
+    free(stem);
+    if (!of_shard)
+        ks_fail_memory(err, strlen(operand), "a run file's name");
+    return of_shard;
+}
+
 int cli_choose_runfile(const struct cli_runfile_words *w, const char *operand, struct ks_plan *plan,
                        struct ks_error *err)
 {
     if (w->none && (w->out || w->resume))
         return ks_fail(err, KS_BAD_INPUT, "--no-file keeps no run file: it has no --%s",
                        w->out ? "out" : "resume");
+    if (w->shard && read_shard(w->shard, &plan->shard, err))
+        return -1;
     if (w->none)
         return 0;
     plan->resume = w->resume;
@@ -109,9 +151,8 @@ int cli_choose_runfile(const struct cli_runfile_words *w, const char *operand, s
         plan->out = strdup(w->out);
         return plan->out ? 0 : ks_fail_memory(err, strlen(w->out), "a run file's name");
     }
-    char *stem = ks_path_stem(operand);
-    int failed = stem ? choose_name(w, stem, plan, err)
-                      : ks_fail_memory(err, strlen(operand), "a run file's name");
+    char *stem = make_stem(operand, &plan->shard, err);
+    int failed = stem ? choose_name(w, stem, plan, err) : -1;
     free(stem);
     return failed;
 }

@@ -88,8 +88,9 @@ static int corpus_facts(const struct ks_run *run, struct ks_arena *a, struct ks_
     for (size_t w = 0; w < run->n_windows; w++) {
         corpora[ks_run_document(run, &run->windows[w])->corpus].n += run->windows[w].scored;
         f->n += run->windows[w].scored;
-        f->to_compute += run->windows[w].rows;
     }
+    for (size_t k = 0; k < f->windows; k++)
+        f->to_compute += run->windows[ks_shard_window(&f->shard, k)].rows;
     f->corpora = corpora;
     f->n_corpora = n;
     return 0;
@@ -149,7 +150,9 @@ static int plain_facts(struct ks_run *run, struct ks_arena *a, struct ks_facts *
         .peak_flops = run->head.device ? 0 : ks_cpu_peak(run->cpu, run->threads),
         .head_gain = run->head.gain,
         .head_note = ks_arena_strdup(a, run->head.note),
-        .windows = run->n_windows,
+        .shard = plan->shard.of > 1 ? plan->shard : (struct ks_shard){1, 1},
+        .windows = ks_shard_count(&plan->shard, run->n_windows),
+        .all_windows = run->n_windows,
         .quantized_bytes = ks_store_tally(run->store).bytes,
     };
     if (!f->name || !f->reference_file || !f->reference_name || !f->reference_hash ||

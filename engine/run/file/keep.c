@@ -83,8 +83,13 @@ static int put_ended_arms(struct ks_run *run, struct ks_error *err)
         const struct ks_lane *lane = &run->lanes[i];
         if (lane->state != KS_ARM_DROPPED && lane->state != KS_ARM_FAILED)
             continue;
+        size_t windows = ks_tally_windows(lane->tally);
         const struct ks_runfile_arm arm = {
-            .state = lane->state, .why = lane->why, .windows = ks_tally_windows(lane->tally)};
+            .state = lane->state,
+            .why = lane->why,
+            .windows = windows,
+            .lacks = ks_shard_window(&run->facts->shard, windows),
+        };
         if (ks_runfile_put_arm(run->keep.file, i - 1, &arm, err))
             return -1;
     }

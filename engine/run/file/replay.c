@@ -1,5 +1,7 @@
 #include "engine/run/file/replay.h"
 
+#include "engine/run/windows.h"
+
 int ks_replay_arms(struct ks_replay *r, struct ks_arena *a, struct ks_error *err)
 {
     for (size_t i = 0; i < r->facts->n_arms; i++)
@@ -14,7 +16,7 @@ static int add_arm(struct ks_replay *r, size_t i, const struct ks_tally_window *
     struct ks_replay_arm *arm = &r->arms[i];
     const struct ks_arm_row *rows;
     bool there;
-    if (arm->ended.state != KS_ARM_RUNNING && w->id >= arm->ended.windows)
+    if (arm->ended.state != KS_ARM_RUNNING && r->next >= arm->ended.windows)
         arm->over = true;
     if (arm->over)
         return 0;
@@ -32,7 +34,7 @@ static int add_arm(struct ks_replay *r, size_t i, const struct ks_tally_window *
 /* Whether the facts know such a window. */
 static bool fits(const struct ks_replay *r, const struct ks_runfile_window *w)
 {
-    return w->document < r->facts->documents && w->id < r->facts->windows;
+    return w->document < r->facts->documents && w->id < r->facts->all_windows;
 }
 
 int ks_replay_window(struct ks_replay *r, struct ks_runfile_window *w, bool *there,
@@ -40,7 +42,8 @@ int ks_replay_window(struct ks_replay *r, struct ks_runfile_window *w, bool *the
 {
     const struct ks_facts *f = r->facts;
     int32_t n_top = f->vocab < (uint32_t)f->top_k ? (int32_t)f->vocab : f->top_k;
-    if (ks_runfile_read_window(r->file, r->next, n_top, w, there, err))
+    size_t id = ks_shard_window(&f->shard, r->next);
+    if (ks_runfile_read_window(r->file, id, n_top, w, there, err))
         return -1;
     if (!*there)
         return 0;

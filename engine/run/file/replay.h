@@ -20,7 +20,7 @@ struct ks_replay {
     const struct ks_facts *facts; /* the file's, or equal ones */
     struct ks_tally *reference;
     struct ks_replay_arm *arms; /* (facts->n_arms) */
-    size_t next;                /* window to replay */
+    size_t next;                /* which of its windows to replay, from 0 */
 };
 
 /* Reads how the arms ended; strings are in the arena. */

@@ -48,7 +48,7 @@ static int replay_window(struct ks_run *run, struct ks_replay *r, bool *there, s
         return -1;
     if (!*there)
         return 0;
-    if (!same_window(&run->windows[w.id], &w))
+    if (!same_window(&run->windows[run->windows_done], &w))
         return fail_other_window(run, w.id, err);
     run->windows_done++;
     run->positions_done += w.n;

@@ -130,6 +130,30 @@ static void what_fills_no_chunk_makes_none(void **state)
     free(w);
 }
 
+static void shards_have_each_window_once(void **state)
+{
+    (void)state;
+    for (uint32_t of = 1; of <= 5; of++) {
+        for (size_t n = 0; n <= 12; n++) {
+            size_t in_all = 0;
+            for (uint32_t i = 1; i <= of; i++) {
+                const struct ks_shard s = {i, of};
+                struct ks_window w[12];
+                for (size_t k = 0; k < n; k++)
+                    w[k] = (struct ks_window){.start = k};
+                size_t left = ks_windows_take(w, n, &s);
+                assert_int_equal(left, ks_shard_count(&s, n));
+                for (size_t k = 0; k < left; k++) {
+                    assert_int_equal(w[k].start % of, i - 1);
+                    assert_int_equal(w[k].start, ks_shard_window(&s, k));
+                }
+                in_all += left;
+            }
+            assert_int_equal(in_all, n);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +163,7 @@ int main(void)
         cmocka_unit_test(every_position_scores_once_for_all_small_shapes),
         cmocka_unit_test(chunks_score_their_second_half_but_for_the_last_position),
         cmocka_unit_test(what_fills_no_chunk_makes_none),
+        cmocka_unit_test(shards_have_each_window_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
