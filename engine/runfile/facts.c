@@ -35,11 +35,11 @@ static const struct ks_field run_fields[] = {
     FACT(KS_FIELD_SIZE, documents, true),
     FACT(KS_FIELD_SIZE, tokens, true),
     FACT(KS_FIELD_SIZE, n, true),
-    FACT(KS_FIELD_SIZE, windows, true),
-    FACT(KS_FIELD_SIZE, to_compute, true),
     FIELD(ks_facts, KS_FIELD_U32, shard.number, "shard", true),
     FIELD(ks_facts, KS_FIELD_U32, shard.of, "number of shards", true),
     FACT(KS_FIELD_SIZE, all_windows, true),
+    FACT(KS_FIELD_SIZE, windows, true),
+    FACT(KS_FIELD_SIZE, to_compute, true),
     FIELD(ks_facts, KS_FIELD_SIZE, n_arms, "number of arms", true),
     FIELD(ks_facts, KS_FIELD_SIZE, n_corpora, "number of corpora", true),
 };

@@ -47,8 +47,8 @@ static const struct item items[] = {
             "backend_body TEXT, backend_head TEXT, vocab INTEGER, "
             "layers INTEGER, hidden INTEGER, architecture TEXT, "
             "reference_bytes INTEGER, reference_bits REAL, quantized_bytes INTEGER, "
-            "documents INTEGER, tokens INTEGER, n INTEGER, windows INTEGER, to_compute INTEGER, "
-            "shard INTEGER, shards INTEGER, all_windows INTEGER, "
+            "documents INTEGER, tokens INTEGER, n INTEGER, shard INTEGER, shards INTEGER, "
+            "all_windows INTEGER, windows INTEGER, to_compute INTEGER, "
             "n_arms INTEGER, n_corpora INTEGER, checksum INTEGER NOT NULL) STRICT"},
     {"session", "CREATE TABLE session ("
                 "id INTEGER PRIMARY KEY, began_unix_ns INTEGER NOT NULL, host TEXT NOT NULL, "
