@@ -55,6 +55,16 @@ def case_joined_shards_report_the_bytes_of_one_run():
         assert not glob.glob(out + "-*")
 
 
+def case_chunks_of_llama_scoring_are_joined_too():
+    words = [*WORDS, "--window", "64", "--scoring", "llama"]
+    whole = run(*words, "--no-file").stdout
+    for i in 1, 2:
+        assert run(*words, "--shard", f"{i}/2", "--out", path(f"chunks{i}.kld")).returncode == 0
+    assert run("merge", path("chunks1.kld"), path("chunks2.kld"), "-o",
+               path("chunks.kld")).returncode == 0
+    assert run("report", path("chunks.kld"), "--format", "json").stdout == whole
+
+
 def case_a_joined_file_is_a_run_like_any_other():
     out = path("again.kld")
     assert run("merge", *files(2), "-o", out).returncode == 0
