@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "engine/quant/encode/parts.h"
 #include "engine/quant/round.h"
@@ -28,19 +29,11 @@ static void round_block(const float *x, float *out)
         out[i] = scale * nearest_level(inverse * x[i], -127, 127);
 }
 
-static bool all_finite(const float *x)
-{
-    unsigned odd = 0;
-    for (size_t i = 0; i < Q8_K; i++)
-        odd += !(fabsf(x[i]) < INFINITY);
-    return odd == 0;
-}
-
 static void round_q8_k(const float *x, size_t n, float *out)
 {
     assert(n % Q8_K == 0);
     for (size_t b = 0; b < n; b += Q8_K) {
-        bool finite = all_finite(x + b);
+        bool finite = all_finite(x + b, Q8_K);
         if (finite)
             round_block(x + b, out + b);
         for (size_t i = b; !finite && i < b + Q8_K; i++)

@@ -42,20 +42,12 @@ static void round_bf16(float *x, size_t n)
         x[i] = ks_bf16_to_f32(ks_f32_to_bf16(x[i]));
 }
 
-static bool all_finite(const float *x)
-{
-    unsigned odd = 0;
-    for (int i = 0; i < BLOCK; i++)
-        odd += !(fabsf(x[i]) < INFINITY); /* a sum, which is quicker than leaving early */
-    return odd == 0;
-}
-
 static void round_blocks(enum ks_type type, row_encoder *encode, float *x, size_t n)
 {
     assert(n % BLOCK == 0);
     for (float *end = x + n; x < end; x += BLOCK) {
         uint8_t bytes[BLOCK_BYTES];
-        if (all_finite(x)) {
+        if (all_finite(x, BLOCK)) {
             encode(x, BLOCK, NULL, bytes);
             ks_decode_row(type, bytes, x, BLOCK);
             continue;

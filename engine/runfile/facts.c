@@ -321,8 +321,10 @@ static int check_facts(const struct ks_runfile *f, const struct ks_facts *facts,
     for (size_t i = 0; i < KS_COUNT(texts); i++)
         if (!texts[i])
             return ks_runfile_damaged(f, err, "a fact of the run is missing");
-    if (facts->top_k < 1 || facts->top_k > KS_TOP_MAX || facts->vocab < 1)
+    if (facts->top_k < 1 || facts->top_k > KS_TOP_MAX)
         return ks_runfile_damaged(f, err, "top_k is %d", facts->top_k);
+    if (facts->vocab < 1 || facts->vocab > INT32_MAX)
+        return ks_runfile_damaged(f, err, "its vocabulary is of %u tokens", facts->vocab);
     if (facts->window < 2)
         return ks_runfile_damaged(f, err, "the window is of %u tokens", facts->window);
     if (facts->shard.number < 1 || facts->shard.number > facts->shard.of ||

@@ -133,6 +133,7 @@ static int take_lock(struct ks_runfile *f, struct ks_error *err)
 {
     struct statfs fs;
     int held = ks_runfile_take_lock(f->fd);
+    f->created = f->created && held <= 0; /* whoever was quicker keeps it */
     if (held > 0)
         return ks_fail(err, KS_BAD_INPUT,
                        "%s: another process is writing this run file; wait until it has ended, or "

@@ -17,22 +17,49 @@
 #define BYTE(high, low, shift) "((" DIGIT(high) "*16+" DIGIT(low) ")<<" #shift ")"
 #define LOW_32                 BYTE(7, 8, 24) "|" BYTE(5, 6, 16) "|" BYTE(3, 4, 8) "|" BYTE(1, 2, 0)
 
+/* clang-format aligns strings behind macros under one another, out of the page. */
+/* clang-format off */
 /* Element i of a blob of little-endian doubles. Infinity is 9e999; NaN is NULL. */
 #define F64_AT(blob)                                                                               \
     "(SELECT CASE WHEN e=2047 THEN CASE WHEN m=0 THEN s*9e999 END "                                \
     "WHEN e=0 THEN s*m*pow(2,-1074) ELSE s*(m+4503599627370496)*pow(2,e-1075) END FROM (SELECT "   \
     "CASE WHEN " DIGIT(15) "<8 THEN 1 ELSE -1 END AS s, "                                          \
-                           "((" BYTE(15, 16, 0) "&127)<<4)|" DIGIT(                                \
-                               13) " AS e, "                                                       \
-                                   "(" DIGIT(14) "<<48)|" BYTE(11, 12, 40) "|" BYTE(               \
-                                       9, 10, 32) "|" LOW_32 " AS m FROM (SELECT hex(substr(" blob \
-                                                  ",8*i+1,8)) AS h)))"
+    "((" BYTE(15, 16, 0) "&127)<<4)|" DIGIT(13) " AS e, "                                          \
+    "(" DIGIT(14) "<<48)|" BYTE(11, 12, 40) "|" BYTE(9, 10, 32) "|" LOW_32 " AS m "                \
+    "FROM (SELECT hex(substr(" blob ",8*i+1,8)) AS h)))"
 
 /* Element i of a blob of little-endian 32-bit integers, none of them negative. */
 #define I32_OF(bytes) "(SELECT " LOW_32 " FROM (SELECT hex(" bytes ") AS h))"
 #define I32_AT(blob)  I32_OF("substr(" blob ",4*i+1,4)")
 
 #define U8_AT(blob) "(SELECT " BYTE(1, 2, 0) " FROM (SELECT hex(substr(" blob ",i+1,1)) AS h))"
+
+/* The token behind the one that a position's scores stand at: what they predict. */
+#define NEXT_TOKEN I32_OF("substr(r.tokens,4*(" I32_AT("offsets") "-start+1)+1,4)")
+
+/* A row for each position that an arm was measured at. */
+#define POSITIONS                                                                                  \
+    "CREATE VIEW positions AS WITH RECURSIVE place(w,i,n) AS "                                     \
+    "(SELECT id,0,n FROM reference_window WHERE n>0 UNION ALL "                                    \
+    "SELECT w,i+1,n FROM place WHERE i+1<n) "                                                      \
+    "SELECT arm.name AS arm, w AS \"window\", corpus.name AS corpus, document.file, line, "        \
+    I32_AT("offsets") " AS position, "                                                             \
+    "(SELECT CAST(token.bytes AS TEXT) FROM token WHERE token.id=" NEXT_TOKEN ") AS token, "       \
+    F64_AT("kld") " AS kld, "                                                                      \
+    F64_AT("reverse") " AS reverse, "                                                              \
+    F64_AT("r.logprob") " AS ref_logprob, "                                                        \
+    F64_AT("a.logprob") " AS arm_logprob, "                                                        \
+    F64_AT("entropy") " AS entropy, "                                                              \
+    I32_AT("r.rank") " AS ref_rank, "                                                              \
+    I32_AT("a.rank") " AS arm_rank, "                                                              \
+    U8_AT("overlap") " AS overlap, "                                                               \
+    U8_AT("a.flags") ">>1&1 AS top1, "                                                             \
+    U8_AT("a.flags") "&1 AS measured "                                                             \
+    "FROM place JOIN reference_window AS r ON r.id=w JOIN arm_window AS a ON a.\"window\"=w "      \
+    "JOIN arm ON arm.id=a.arm JOIN document ON document.id=r.document "                            \
+    "JOIN corpus ON corpus.id=document.corpus"
+
+/* clang-format on */
 
 struct item {
     const char *name, *sql;
@@ -121,26 +148,7 @@ static const struct item items[] = {
      "CREATE VIEW windows AS SELECT w.id AS \"window\", corpus.name AS corpus, document.file, "
      "line, start, \"rows\", w.n AS positions, head_on_cpu FROM reference_window AS w "
      "JOIN document ON document.id=w.document JOIN corpus ON corpus.id=document.corpus"},
-    {"positions",
-     "CREATE VIEW positions AS WITH RECURSIVE place(w,i,n) AS "
-     "(SELECT id,0,n FROM reference_window WHERE n>0 UNION ALL "
-     "SELECT w,i+1,n FROM place WHERE i+1<n) "
-     "SELECT arm.name AS arm, w AS \"window\", corpus.name AS corpus, document.file, "
-     "line, " I32_AT(
-         "offsets") " AS position, "
-                    "(SELECT CAST(token.bytes AS TEXT) FROM token WHERE "
-                    "token.id=" I32_OF(
-                        "substr(r.tokens,4*(" I32_AT(
-                            "offsets") "-start"
-                                       "+1)+1,"
-                                       "4)") ") AS token, " F64_AT("kld") " AS kld, " F64_AT("rever"
-                                                                                             "se") " AS reverse, " F64_AT("r.logprob") " AS ref_logprob, " F64_AT("a.logprob") " AS arm_logprob, " F64_AT("entropy") " AS entropy, " I32_AT("r.rank") " AS "
-                                                                                                                                                                                                                                                      "ref_rank,"
-                                                                                                                                                                                                                                                      " " I32_AT("a."
-                                                                                                                                                                                                                                                                 "rank") " AS arm_rank, " U8_AT("overlap") " AS overlap, " U8_AT("a.flags") ">>1&1 AS top1, " U8_AT("a.flags") "&1 AS measured "
-                                                                                                                                                                                                                                                                                                                                                                               "FROM place JOIN reference_window AS r ON r.id=w JOIN arm_window AS a ON a.\"window\"=w "
-                                                                                                                                                                                                                                                                                                                                                                               "JOIN arm ON arm.id=a.arm JOIN document ON document.id=r.document "
-                                                                                                                                                                                                                                                                                                                                                                               "JOIN corpus ON corpus.id=document.corpus"},
+    {"positions", POSITIONS},
     {"worst",
      "CREATE VIEW worst AS SELECT arm.name AS arm, corpus.name AS corpus, document.file, line, "
      "\"offset\" AS position, CAST(token.bytes AS TEXT) AS token, kld, ref_logprob, arm_logprob "

@@ -39,6 +39,10 @@ static int check_progress(const struct ks_runfile *f, const struct ks_runfile_pr
                                   (long long)windows, p->windows);
     if ((int)p->state < KS_RUN_PREPARING || p->state > KS_RUN_FAILED || !p->failure)
         return ks_runfile_damaged(f, err, "its state is unknown");
+    if ((int)p->failure_code < KS_OK || p->failure_code > KS_INTERNAL ||
+        (p->failure_code != KS_OK) != (p->state == KS_RUN_FAILED))
+        return ks_runfile_damaged(f, err, "its state does not go with its failure's code, %d",
+                                  (int)p->failure_code);
     return 0;
 }
 

@@ -7,6 +7,8 @@
 #ifndef KS_ENGINE_QUANT_ENCODE_PARTS_H
 #define KS_ENGINE_QUANT_ENCODE_PARTS_H
 
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -64,6 +66,15 @@ static inline void scatter_levels(const lanes *level, int n, int bias, uint8_t *
     for (int lane = 0; lane < LANES; lane++)
         for (int i = 0; i < n; i++)
             out[lane * n + i] = (uint8_t)((int)level[i][lane] + bias);
+}
+
+/* Encoders take finite values alone. */
+static inline bool all_finite(const float *x, size_t n)
+{
+    unsigned odd = 0;
+    for (size_t i = 0; i < n; i++)
+        odd += !(fabsf(x[i]) < INFINITY); /* a sum, which is quicker than leaving early */
+    return odd == 0;
 }
 
 static inline float largest_magnitude(const float *x, int n)

@@ -183,6 +183,7 @@ int ks_keep_begin(struct ks_run *run, struct ks_error *err)
 struct window {
     const struct ks_runfile_window *w;
     const struct ks_arm_row *const *rows;
+    bool numbers; /* the arms' are due too */
 };
 
 static int put_worst(struct ks_run *run, const struct window *window, size_t arm, size_t position,
@@ -267,9 +268,8 @@ static int put_window(struct ks_run *run, const void *what, struct ks_error *err
     p.positions += w->n;
     p.tokens += w->rows;
     p.windows_on_cpu += w->head_on_cpu;
-    bool due = ks_clock_ns() - run->keep.numbers_ns >= NUMBERS_EVERY_NS;
-    return put_ended_arms(run, err) || put_lines(run, err) || (due && put_numbers(run, err)) ||
-                   ks_runfile_put_progress(f, &p, err)
+    return put_ended_arms(run, err) || put_lines(run, err) ||
+                   (window->numbers && put_numbers(run, err)) || ks_runfile_put_progress(f, &p, err)
                ? -1
                : 0;
 }
@@ -277,7 +277,9 @@ static int put_window(struct ks_run *run, const void *what, struct ks_error *err
 int ks_keep_window(struct ks_run *run, const struct ks_runfile_window *w,
                    const struct ks_arm_row *const *rows, struct ks_error *err)
 {
-    const struct window window = {.w = w, .rows = rows};
+    int64_t now = ks_clock_ns();
+    bool due = now - run->keep.numbers_ns >= NUMBERS_EVERY_NS;
+    const struct window window = {.w = w, .rows = rows, .numbers = due};
     if (!run->keep.file)
         return 0;
     if (write_or_wait(run, put_window, &window, err))
@@ -285,8 +287,8 @@ int ks_keep_window(struct ks_run *run, const struct ks_runfile_window *w,
     struct ks_worst *written = run->keep.worst_next;
     run->keep.worst_next = run->keep.worst;
     run->keep.worst = written;
-    if (ks_clock_ns() - run->keep.numbers_ns >= NUMBERS_EVERY_NS)
-        run->keep.numbers_ns = ks_clock_ns();
+    if (due)
+        run->keep.numbers_ns = now;
     return 0;
 }
 

@@ -32,6 +32,19 @@ static inline void set(char **field, const char *text)
     assert_non_null(*field);
 }
 
+static inline void add_corpus(struct ks_plan *plan, const char *name, const char *path,
+                              const char *shown)
+{
+    struct ks_error err;
+    struct ks_corpus_spec *c = ks_plan_add_corpus(plan, &err);
+    set(&c->name, name);
+    c->paths = calloc(1, sizeof *c->paths);
+    c->shown = calloc(1, sizeof *c->shown);
+    c->n_paths = 1;
+    set(&c->paths[0], path);
+    set(&c->shown[0], shown);
+}
+
 static inline struct ks_plan *make_plan(int threads, uint32_t window)
 {
     struct ks_error err;
@@ -41,15 +54,8 @@ static inline struct ks_plan *make_plan(int threads, uint32_t window)
         fail_msg("%s", err.text);
     plan->threads = threads;
     plan->window = window;
-    for (int copy = 0; copy < 2; copy++) {
-        struct ks_corpus_spec *c = ks_plan_add_corpus(plan, &err);
-        set(&c->name, copy ? "second" : "first");
-        c->paths = calloc(1, sizeof *c->paths);
-        c->shown = calloc(1, sizeof *c->shown);
-        c->n_paths = 1;
-        set(&c->paths[0], corpus_path);
-        set(&c->shown[0], "words.txt");
-    }
+    add_corpus(plan, "first", corpus_path, "words.txt");
+    add_corpus(plan, "second", corpus_path, "words.txt");
     return plan;
 }
 
@@ -85,6 +91,14 @@ static inline const struct ks_snapshot *run_to_end(struct ks_plan *plan)
     const struct ks_snapshot *s = ks_run_snapshot(run);
     ks_run_destroy(run);
     return s;
+}
+
+static inline bool log_has(const struct ks_snapshot *s, const char *words)
+{
+    for (size_t i = 0; i < s->n_log; i++)
+        if (strstr(s->log[i].text, words))
+            return true;
+    return false;
 }
 
 static inline void assert_same_numbers(const struct ks_numbers *a, const struct ks_numbers *b)

@@ -59,14 +59,6 @@ static int silence(void **state)
     return 0;
 }
 
-static bool log_has(const struct ks_snapshot *s, const char *words)
-{
-    for (size_t i = 0; i < s->n_log; i++)
-        if (strstr(s->log[i].text, words))
-            return true;
-    return false;
-}
-
 static void assert_near(double found, double wanted)
 {
     if (!(fabs(found - wanted) <= 1e-5 * fabs(wanted) + 1e-12))

@@ -59,14 +59,6 @@ static void add_weighed_arm(struct ks_plan *plan, const char *name, const char *
     plan->arms[plan->n_arms - 1].imatrix = m;
 }
 
-static bool log_has(const struct ks_snapshot *s, const char *words)
-{
-    for (size_t i = 0; i < s->n_log; i++)
-        if (strstr(s->log[i].text, words))
-            return true;
-    return false;
-}
-
 static void importance_makes_another_arm_and_is_named_with_its_hash(void **state)
 {
     (void)state;

@@ -41,13 +41,7 @@ static struct ks_plan *plan_over_words(const char *model, int threads)
         fail_msg("%s", err.text);
     plan->threads = threads;
     plan->window = WINDOW;
-    struct ks_corpus_spec *c = ks_plan_add_corpus(plan, &err);
-    set(&c->name, "words");
-    c->paths = calloc(1, sizeof *c->paths);
-    c->shown = calloc(1, sizeof *c->shown);
-    c->n_paths = 1;
-    set(&c->paths[0], test_data("imatrix/words.txt"));
-    set(&c->shown[0], "words.txt");
+    add_corpus(plan, "words", test_data("imatrix/words.txt"), "words.txt");
     return plan;
 }
 

@@ -133,14 +133,6 @@ static void company_never_moves_a_bit(void **state)
     ks_snapshot_release(alone);
 }
 
-static bool log_has(const struct ks_snapshot *s, const char *words)
-{
-    for (size_t i = 0; i < s->n_log; i++)
-        if (strstr(s->log[i].text, words))
-            return true;
-    return false;
-}
-
 /* Of lfm2's three layers the second attends: the first is everybody's, and arms of the same types
  * have all in common: 1 and the 2 each of the reference and one pair of arms. */
 static void arms_share_all_before_the_first_attention(void **state)

@@ -74,13 +74,7 @@ static struct ks_plan *plan_for(const char *vocabulary)
     plan->window = 64;
     plan->threads = 2;
     plan->scoring = KS_SCORING_LLAMA;
-    struct ks_corpus_spec *c = ks_plan_add_corpus(plan, &err);
-    set(&c->name, "corpus");
-    c->paths = calloc(1, sizeof *c->paths);
-    c->shown = calloc(1, sizeof *c->shown);
-    c->n_paths = 1;
-    set(&c->paths[0], test_data("perplexity/corpus.txt"));
-    set(&c->shown[0], "corpus.txt");
+    add_corpus(plan, "corpus", test_data("perplexity/corpus.txt"), "corpus.txt");
     add_arm(plan, "f32", NULL, NULL);
     plan->arms[0].model = open_model("arm", vocabulary, "-q4_0");
     return plan;
@@ -181,14 +175,7 @@ static void the_facts_tell_of_one_text(void **state)
 {
     (void)state;
     struct ks_plan *plan = plan_for("even");
-    struct ks_error err;
-    struct ks_corpus_spec *c = ks_plan_add_corpus(plan, &err);
-    set(&c->name, "again");
-    c->paths = calloc(1, sizeof *c->paths);
-    c->shown = calloc(1, sizeof *c->shown);
-    c->n_paths = 1;
-    set(&c->paths[0], test_data("perplexity/corpus.txt"));
-    set(&c->shown[0], "corpus.txt");
+    add_corpus(plan, "again", test_data("perplexity/corpus.txt"), "corpus.txt");
     const struct ks_snapshot *s = run_to_end(plan);
     const struct ks_facts *f = s->facts;
     assert_string_equal(f->scoring, "llama");

@@ -95,14 +95,6 @@ static void before_f32_weights_nothing_is_lost(void **state)
     ks_snapshot_release(s);
 }
 
-static bool log_has(const struct ks_snapshot *s, const char *words)
-{
-    for (size_t i = 0; i < s->n_log; i++)
-        if (strstr(s->log[i].text, words))
-            return true;
-    return false;
-}
-
 /* Of two layers: the two that are alike have both in common, and with the plain one neither. */
 static void arms_that_round_alike_share_all_and_others_the_embedding(void **state)
 {

@@ -70,14 +70,6 @@ static void company_never_moves_a_bit(void **state)
     ks_snapshot_release(alone);
 }
 
-static bool log_has(const struct ks_snapshot *s, const char *words)
-{
-    for (size_t i = 0; i < s->n_log; i++)
-        if (strstr(s->log[i].text, words))
-            return true;
-    return false;
-}
-
 /* Of two layers the reference, "same" and "head" have both in common with each other, and "layer"
  * the first: 2 and 1 and the 2 of "all". */
 static void the_log_tells_how_much_arms_share(void **state)
