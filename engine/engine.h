@@ -545,12 +545,14 @@ int ks_run_wake_fd(const struct ks_run *run);
  */
 struct ks_saved;
 
-/* NULL with *err: no run file, a damaged one, a newer schema than this program knows, one whose run
- * is still being prepared. Reads all that is there, so it takes a while for a large file. */
+/* NULL with *err: no run file, a damaged one, a newer schema than this program knows; KS_TOO_EARLY
+ * where its run is still being prepared. Reads all that is there, so it takes a while for a large
+ * file. */
 struct ks_saved *ks_saved_open(const char *path, struct ks_error *err);
 void ks_saved_close(struct ks_saved *s); /* accepts NULL */
 /* Takes in what was written since; *news: whether there was anything, a new state too. Cheap where
- * there was not: a screen may ask ten times a second. On failure the last snapshot stays. */
+ * there was not: a screen may ask ten times a second. On failure the last snapshot stays: KS_SYSTEM
+ * and KS_NO_MEMORY may pass; else the file was removed, replaced, cut off or is damaged. */
 int ks_saved_refresh(struct ks_saved *s, bool *news, struct ks_error *err);
 /*
  * The newest; release it. Equal to the run's own where that is done: reports of both are the same
@@ -559,6 +561,9 @@ int ks_saved_refresh(struct ks_saved *s, bool *news, struct ks_error *err);
 const struct ks_snapshot *ks_saved_snapshot(struct ks_saved *s);
 /* Polls readable when there is a snapshot newer than the last one taken. Owned by s. */
 int ks_saved_wake_fd(const struct ks_saved *s);
+/* Whether the process that wrote the newest snapshot's run was killed: it's gone, and had told of
+ * no end. Until another one resumes it. */
+bool ks_saved_is_cut_short(const struct ks_saved *s);
 /* Whether a process is writing it. */
 bool ks_saved_is_written(const struct ks_saved *s);
 

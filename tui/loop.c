@@ -28,6 +28,7 @@ struct loop {
     struct ks_grid grid;
     struct ks_capture capture;
     int64_t looked_ns, drawn_ns;
+    int64_t asked_ns;  /* when the source was last asked to fetch news */
     bool dirty;        /* the picture is older than what it shows */
     const char *leave; /* why the loop ends, NULL: it goes on */
 };
@@ -150,6 +151,16 @@ static int look_at_run(struct loop *l, struct ks_error *err)
     return 0;
 }
 
+/* A source that only looks on has nobody who wakes it. */
+static void fetch_news(struct loop *l)
+{
+    int64_t now = monotonic_ns();
+    if (!l->source->look || now < l->asked_ns + DATA_NS)
+        return;
+    l->dirty = l->source->look(l->source->ctx) || l->dirty;
+    l->asked_ns = monotonic_ns();
+}
+
 /* ------------------------------------------------------------------ waiting */
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -165,6 +176,8 @@ static int64_t wake_at(struct loop *l, int64_t now)
         at = sooner(at, l->drawn_ns + ECHO_NS);
     if (now < l->looked_ns + DATA_NS)
         at = sooner(at, l->looked_ns + DATA_NS);
+    if (l->source->look)
+        at = sooner(at, l->asked_ns + DATA_NS);
     return at;
 }
 
@@ -195,6 +208,7 @@ static int turn(struct loop *l, struct ks_error *err)
     take_input(l, &polls[POLL_INPUT]);
     if (polls[POLL_STDERR].revents)
         ks_capture_read(&l->capture, put_line, l);
+    fetch_news(l);
     if (polls[POLL_RUN].revents && look_at_run(l, err))
         return -1;
     ks_screen_tick(&l->screen, monotonic_ns());

@@ -29,4 +29,16 @@ struct ks_tui_options {
  */
 int ks_tui_run(struct ks_run *run, const struct ks_tui_options *options, struct ks_error *err);
 
+/*
+ * The same screen over a run file, to look on: nothing is changed or steered. What goes wrong with
+ * the file meanwhile is told on the screen. path: as the person named the file.
+ */
+int ks_tui_watch(struct ks_saved *saved, const char *path, const struct ks_tui_options *options,
+                 struct ks_error *err);
+
+/* One picture of that screen as text, width columns and height lines of it; the caller's to free().
+ * NULL with *err. */
+char *ks_tui_picture(struct ks_saved *saved, const char *path, bool ascii, int width, int height,
+                     struct ks_error *err);
+
 #endif

@@ -25,6 +25,7 @@ enum ks_code {
     KS_NO_MEMORY,   /* an allocation failed; the text says of what and how large; exit 3 */
     KS_CANCELLED,   /* the user stopped it; exit 130 */
     KS_INTERNAL,    /* our own mistake, caught; exit 3 */
+    KS_TOO_EARLY,   /* another process is still making it: to be asked again; exit 2 */
 };
 
 struct ks_error {

@@ -3,6 +3,7 @@
  *
  *   schema.c   tables and views, and whether a file has just these
  *   open.c     files: made, opened, locked, closed; transactions
+ *   look.c     whether a file that is being read has news, and is still the one that was opened
  *   lock.c     the writer's lock, and which file systems SQLite's WAL must not be used on
  *   row.c      rows with their checksums
  *   fields.c   structs as rows, by tables of their fields
@@ -52,6 +53,7 @@ struct ks_runfile {
     bool created;           /* by this object */
     bool filled;            /* it has facts, committed */
     bool network;           /* on a file system where WAL must not be used */
+    int64_t version, bytes; /* of a reader: as of the last look; 0: none yet */
     struct ks_buf blobs[8]; /* scratch: arrays as bytes */
     int32_t *tokens, *offsets;
     struct ks_ref_row *ref;

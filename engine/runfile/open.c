@@ -301,9 +301,9 @@ static int open_reader(struct ks_runfile *f, struct ks_error *err)
         return -1;
     if (pages > 0)
         return 0;
-    return ks_fail(err, KS_BAD_INPUT, "%s: there is nothing in it%s", f->path,
-                   ks_runfile_is_written(f) ? " yet: its run is still being prepared"
-                                            : "; run again");
+    bool early = ks_runfile_is_written(f);
+    return ks_fail(err, early ? KS_TOO_EARLY : KS_BAD_INPUT, "%s: there is nothing in it%s",
+                   f->path, early ? " yet: its run is still being prepared" : "; run again");
 }
 
 struct ks_runfile *ks_runfile_open(const char *path, struct ks_error *err)

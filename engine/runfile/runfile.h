@@ -41,6 +41,13 @@ const char *ks_runfile_path(const struct ks_runfile *f);
 /* Whether a process (or another writer of this one) holds the file's lock. */
 bool ks_runfile_is_written(const struct ks_runfile *f);
 
+/*
+ * For a reader, outside a transaction: a number that is another one after each commit of somebody
+ * else. Cheap. -1 with KS_BAD_INPUT where the path leads to this file no more, or it has shrunk:
+ * what was read of it stays right, what would be read now does not go with it.
+ */
+int ks_runfile_look(struct ks_runfile *f, int64_t *version, struct ks_error *err);
+
 /* A transaction: to write, or a view of the file that doesn't change while it's read. */
 int ks_runfile_begin(struct ks_runfile *f, struct ks_error *err);
 int ks_runfile_commit(struct ks_runfile *f, struct ks_error *err);

@@ -112,6 +112,7 @@ int cli_tokens(const struct cli_command *self, int argc, char **argv);
 int cli_logits(const struct cli_command *self, int argc, char **argv);
 int cli_imatrix(const struct cli_command *self, int argc, char **argv);
 int cli_quantize(const struct cli_command *self, int argc, char **argv);
+int cli_watch(const struct cli_command *self, int argc, char **argv);
 int cli_report(const struct cli_command *self, int argc, char **argv);
 int cli_merge(const struct cli_command *self, int argc, char **argv);
 int cli_cache(const struct cli_command *self, int argc, char **argv);

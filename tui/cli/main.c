@@ -20,6 +20,16 @@ static const struct cli_command commands[] = {
      "Without Lua: name the reference, arms by preset (Q4_K_M) or file, and text files (.txt is\n"
      "one document, .jsonl one a line).",
      cli_run},
+    {"watch", "watch RUN.kld [OPTION]...", "Look on at a run of another process, live",
+     "The workbench over a run file: of a run that another process is writing this moment, or that\n"
+     "is over. Nothing is changed or steered, and leaving it leaves the run alone. In a pipe, or "
+     "with\n"
+     "--plain, progress goes to standard error and the table to standard output when the run "
+     "ends.\n\n"
+     "A run that outlives its terminal:\n"
+     "  nohup kldscope run X.lua --headless --out X.kld > X.txt 2> X.log &\n"
+     "  kldscope watch X.kld",
+     cli_watch},
     {"report", "report RUN.kld [OPTION]...", "Show what a run file holds",
      "The table or the JSON that the run printed at its end, from its file: of a run that is "
      "over,\n"

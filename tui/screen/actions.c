@@ -308,7 +308,7 @@ static const struct ks_action table[] = {
         .hint_key = "q",
         .hint = "quit",
         .keep = 9,
-        .help = "leave; while the run goes on, a second q stops it first",
+        .help = "leave; a second q stops a run that goes on, unless watched",
         .run = leave,
     },
 };

@@ -109,6 +109,11 @@ static void draw_progress(struct ks_screen *s, struct ks_grid *g, int y)
          .fraction = done_fraction(shown)},
         {.text = p.percent, .role = KS_ROLE_TEXT, .keep = 6, .gap = " ", .right = true},
         {.text = p.time, .role = KS_ROLE_TEXT, .keep = 5, .gap = "  ", .right = true},
+        {.text = s->source->look ? "WATCHING" : "",
+         .role = KS_ROLE_NOTICE,
+         .keep = 8,
+         .gap = "  ",
+         .right = true},
         {.text = p.state, .role = states[shown->state].role, .keep = 9, .gap = "  ", .right = true},
     };
     ks_strip_draw(g, s->glyphs, 1, y, g->width - 2, parts, COUNT(parts));

@@ -150,7 +150,8 @@ void ks_screen_hold_log(struct ks_screen *s, bool on)
 struct ks_layout ks_screen_layout(const struct ks_screen *s)
 {
     const struct ks_snapshot *shown = ks_screen_shown(s);
-    const char *notice = ks_notice_text(shown);
+    bool bad;
+    const char *notice = ks_notice_text(s, &bad);
     size_t n_arms = shown->facts ? shown->facts->n_arms : 0;
     bool ascii = s->glyphs->ascii;
     int room = s->width > 4 ? s->width - 4 : 1;
@@ -212,7 +213,8 @@ void ks_screen_filter_open(struct ks_screen *s)
 
 void ks_screen_leave(struct ks_screen *s)
 {
-    if (!ks_screen_unfinished(s) || (s->leave_asked && s->now_ns < s->leave_until_ns)) {
+    if (s->source->look || !ks_screen_unfinished(s) ||
+        (s->leave_asked && s->now_ns < s->leave_until_ns)) {
         s->quit = true;
         return;
     }

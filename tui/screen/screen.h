@@ -138,8 +138,9 @@ void ks_hints_draw(struct ks_screen *s, struct ks_grid *g, struct ks_rect r);
 void ks_help_draw(struct ks_screen *s, struct ks_grid *g);
 void ks_help_move(struct ks_screen *s, enum ks_stride stride, int direction);
 
-/* A line over the panes: what is being prepared, or why the run failed. "" where there is none. */
-const char *ks_notice_text(const struct ks_snapshot *shown);
+/* A line over the panes: what is being prepared, why the run failed, or what there is to know of
+ * the file that it's watched through. "" where there is none. *bad: it's an error. */
+const char *ks_notice_text(const struct ks_screen *s, bool *bad);
 void ks_notice_draw(struct ks_screen *s, struct ks_grid *g, struct ks_rect r);
 
 #endif

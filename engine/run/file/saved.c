@@ -11,8 +11,10 @@ struct ks_saved {
     struct ks_replay replay;
     struct ks_arena arena; /* of what follows */
     struct ks_runfile_progress progress;
-    bool written; /* by a process, when it was looked at last */
-    bool looked;  /* there is a snapshot */
+    bool written;    /* by a process, when it was looked at last */
+    bool looked;     /* there is a snapshot */
+    int64_t version; /* of the file (ks_runfile_look) that was taken in */
+    bool news;       /* taken in, not published yet */
     uint64_t lines;
     bool failed; /* for good: why */
     struct ks_error failure;
@@ -195,41 +197,69 @@ static int take_windows(struct ks_saved *s, struct ks_error *err)
     return ks_runfile_damaged(s->file, err, "window %zu is missing", s->replay.next + 1);
 }
 
-static int take_in(struct ks_saved *s, struct ks_arena *a, bool *news, struct ks_error *err)
+/* All but windows: it can be tried again where the system refuses it. */
+static int take_state(struct ks_saved *s, struct ks_arena *a, struct ks_error *err)
 {
     struct ks_runfile_progress before = s->progress;
     bool written = ks_runfile_is_written(s->file);
-    if (ks_runfile_read_progress(s->file, a, &s->progress, err) || take_lines(s, a, news, err) ||
-        ks_replay_arms(&s->replay, a, err))
+    if (ks_runfile_read_progress(s->file, a, &s->progress, err))
         return -1;
-    *news |= !s->looked || before.windows != s->progress.windows ||
-             before.state != s->progress.state || written != s->written;
+    s->news |= !s->looked || before.windows != s->progress.windows ||
+               before.state != s->progress.state || written != s->written;
     s->written = written;
+    if (take_lines(s, a, &s->news, err) || ks_replay_arms(&s->replay, a, err))
+        return -1;
     s->looked = true;
-    return take_windows(s, err);
+    return 0;
+}
+
+/* The tallies may hold half of a window where it fails: that is for good. */
+static int take_in(struct ks_saved *s, struct ks_arena *a, struct ks_error *err)
+{
+    int failed = ks_runfile_begin(s->file, err);
+    if (failed)
+        return -1;
+    failed = take_state(s, a, err);
+    if (!failed) {
+        failed = take_windows(s, err);
+        s->failed = failed != 0;
+    }
+    ks_runfile_rollback(s->file);
+    if (s->failed)
+        s->failure = *err;
+    return failed;
+}
+
+static int take_in_and_publish(struct ks_saved *s, struct ks_error *err)
+{
+    struct ks_arena a = {0};
+    int failed = take_in(s, &a, err);
+    ks_arena_finish(&s->arena); /* after a failure nothing is read before all is read anew */
+    s->arena = a;
+    if (failed || (s->news && publish(s, err)))
+        return -1;
+    s->news = false;
+    return 0;
 }
 
 int ks_saved_refresh(struct ks_saved *s, bool *news, struct ks_error *err)
 {
-    struct ks_arena a = {0};
+    int64_t version;
     if (s->failed) {
         *err = s->failure;
         return -1;
     }
+    if (ks_runfile_look(s->file, &version, err))
+        return -1;
     *news = false;
-    int failed = ks_runfile_begin(s->file, err);
-    if (!failed) {
-        failed = take_in(s, &a, news, err);
-        ks_runfile_rollback(s->file);
-        s->failed = failed != 0; /* the tallies may hold half of a window */
-    }
-    if (!failed && *news)
-        failed = publish(s, err);
-    if (s->failed)
-        s->failure = *err;
-    ks_arena_finish(&s->arena);
-    s->arena = a;
-    return failed ? -1 : 0;
+    if (s->looked && !s->news && version == s->version &&
+        s->written == ks_runfile_is_written(s->file))
+        return 0;
+    if (take_in_and_publish(s, err))
+        return -1;
+    s->version = version;
+    *news = true;
+    return 0;
 }
 
 const struct ks_snapshot *ks_saved_snapshot(struct ks_saved *s)
@@ -240,6 +270,11 @@ const struct ks_snapshot *ks_saved_snapshot(struct ks_saved *s)
 int ks_saved_wake_fd(const struct ks_saved *s)
 {
     return ks_board_wake_fd(s->board);
+}
+
+bool ks_saved_is_cut_short(const struct ks_saved *s)
+{
+    return s->progress.state < KS_RUN_DONE && !s->written;
 }
 
 bool ks_saved_is_written(const struct ks_saved *s)
