@@ -37,13 +37,13 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void exec_demo(const char *term, const char *const *args)
+static void exec_demo(const char *locale, const char *term, const char *const *args)
 {
     const char *argv[8] = {"demo"};
     for (int i = 0; i < 6 && args[i]; i++)
         argv[i + 1] = args[i];
     setenv("TERM", term, 1);
-    setenv("LC_ALL", "C", 1);
+    setenv("LC_ALL", locale, 1);
     unsetenv("LINES");
     unsetenv("COLUMNS");
     /* The tests may themselves run under nohup, or in a shell's background. */
@@ -53,7 +53,7 @@ static void exec_demo(const char *term, const char *const *args)
     _exit(126);
 }
 
-static struct demo start(const char *term, const char *const *args)
+static struct demo start_in(const char *locale, const char *term, const char *const *args)
 {
     struct winsize size = {.ws_row = 30, .ws_col = 100};
     struct demo d = {.output = calloc(1, OUTPUT_MAX)};
@@ -61,8 +61,13 @@ static struct demo start(const char *term, const char *const *args)
     d.pid = forkpty(&d.line, NULL, NULL, &size);
     assert_true(d.pid >= 0);
     if (d.pid == 0)
-        exec_demo(term, args);
+        exec_demo(locale, term, args);
     return d;
+}
+
+static struct demo start(const char *term, const char *const *args)
+{
+    return start_in("C", term, args);
 }
 
 static bool is_readable(const struct demo *d, int wait_ms)
@@ -200,6 +205,38 @@ static void keys_of_several_bytes_and_a_click_are_understood(void **state)
     wait_for(&d, "KLD histogram");
     type(&d, "\033[21~"); /* F10 */
     assert_int_equal(ending(&d), 0);
+    finish(&d);
+}
+
+static void a_byte_that_is_no_character_does_not_swallow_the_keys_behind_it(void **state)
+{
+    (void)state;
+    struct demo d = start_in("C.UTF-8", "xterm-256color", done_args);
+    wait_for(&d, "DONE");
+    forget_output(&d);
+    type(&d, "\xb2j\f"); /* no UTF-8 begins like this */
+    wait_for(&d, "KLD histogram  q6_k");
+    forget_output(&d);
+    type(&d, "\xe2\x82j\f"); /* a euro sign that lacks its last byte */
+    wait_for(&d, "KLD histogram  q5_k_m");
+    type(&d, "\xffq");
+    assert_int_equal(ending(&d), 0);
+    finish(&d);
+}
+
+static void a_character_whose_bytes_come_apart_is_one_key(void **state)
+{
+    (void)state;
+    struct demo d = start_in("C.UTF-8", "xterm-256color", done_args);
+    wait_for(&d, "DONE");
+    forget_output(&d);
+    type(&d, "/\xc3");
+    wait_for(&d, "/"); /* so the first byte was there to be read */
+    usleep(200000);
+    type(&d, "\xa4\f");
+    wait_for(&d, "\xc3\xa4");
+    type(&d, "\033\033q");
+    ending(&d);
     finish(&d);
 }
 
@@ -387,6 +424,8 @@ int main(void)
         cmocka_unit_test(no_mouse_emits_no_mouse_codes),
         cmocka_unit_test(the_first_q_asks_and_the_second_stops_the_run),
         cmocka_unit_test(keys_of_several_bytes_and_a_click_are_understood),
+        cmocka_unit_test(a_byte_that_is_no_character_does_not_swallow_the_keys_behind_it),
+        cmocka_unit_test(a_character_whose_bytes_come_apart_is_one_key),
         cmocka_unit_test(a_crash_restores_the_terminal_and_dies_as_it_would_have),
         cmocka_unit_test(a_hangup_and_a_termination_end_it_cleanly),
         cmocka_unit_test(a_terminal_that_goes_away_ends_it),

@@ -1,11 +1,13 @@
 #include "tui/term/term.h"
 
 #include <curses.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <term.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "tui/draw/theme.h"
 #include "tui/term/signals.h"
@@ -28,7 +30,8 @@ struct ks_term {
     int width, height;     /* of curses */
     struct ks_cell *shown; /* (shown_height, shown_width) what curses was given; NULL: nothing */
     int shown_width, shown_height;
-    cchar_t *row; /* (KS_GRID_MAX_WIDTH) scratch */
+    mbstate_t begun; /* the first bytes of a character that was typed */
+    cchar_t *row;    /* (KS_GRID_MAX_WIDTH) scratch */
     struct {
         int colour, background;
     } pairs[MAX_PAIRS]; /* pair i is number i + 1 */
@@ -421,6 +424,24 @@ static uint32_t key_of_character(wint_t c)
     return c == 0x7f ? KS_KEY_BACKSPACE : (uint32_t)c;
 }
 
+/*
+ * By the bytes, not by get_wch: that one waits for a character to become whole however many bytes
+ * it takes, so a single byte that is none would swallow the keys behind it; and it forgets one
+ * whose bytes come apart. Here a byte that does not go on with those before it begins anew.
+ */
+static uint32_t key_of_byte(struct ks_term *t, char byte)
+{
+    wchar_t c = 0;
+    bool first = mbsinit(&t->begun);
+    size_t n = mbrtowc(&c, &byte, 1, &t->begun);
+    if (n == (size_t)-2)
+        return KS_KEY_NONE;
+    if (n != (size_t)-1)
+        return key_of_character((wint_t)c);
+    t->begun = (mbstate_t){0};
+    return first ? KS_KEY_NONE : key_of_byte(t, byte);
+}
+
 static bool read_mouse(struct ks_event *event)
 {
     MEVENT m;
@@ -441,20 +462,18 @@ static bool read_mouse(struct ks_event *event)
 
 int ks_term_read(struct ks_term *t, struct ks_event *event)
 {
-    (void)t;
     for (;;) {
-        wint_t code;
-        int kind = get_wch(&code);
+        int code = getch();
         *event = (struct ks_event){.kind = KS_EVENT_KEY};
-        if (kind == ERR)
+        if (code == ERR)
             return 0;
-        if (kind == KEY_CODE_YES && code == KEY_MOUSE) {
-            if (read_mouse(event))
-                return 1;
-            continue;
+        if (code <= UCHAR_MAX) {
+            event->key = key_of_byte(t, (char)code);
+        } else {
+            t->begun = (mbstate_t){0};
+            event->key = key_of((wint_t)code);
         }
-        event->key = kind == KEY_CODE_YES ? key_of(code) : key_of_character(code);
-        if (event->key != KS_KEY_NONE)
+        if (event->key != KS_KEY_NONE || (code == KEY_MOUSE && read_mouse(event)))
             return 1;
     }
 }
