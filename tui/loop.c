@@ -30,6 +30,7 @@ struct loop {
     int64_t looked_ns, drawn_ns;
     int64_t asked_ns;  /* when the source was last asked to fetch news */
     bool dirty;        /* the picture is older than what it shows */
+    bool hung_up;      /* the terminal is gone */
     const char *leave; /* why the loop ends, NULL: it goes on */
 };
 
@@ -101,6 +102,7 @@ static void take_input(struct loop *l, const struct pollfd *input)
     /* Readable without a byte is how a terminal says that it is gone. */
     if (!(input->revents & POLLIN) || ioctl(input->fd, FIONREAD, &waiting) || waiting == 0) {
         l->leave = "the terminal went away";
+        l->hung_up = true;
         return;
     }
     while (!l->screen.quit && ks_term_read(l->term, &event)) {
@@ -128,8 +130,10 @@ static void take_signals(struct loop *l)
     }
     if (ks_signals_came(SIGWINCH))
         l->dirty = true;
-    if (ks_signals_came(SIGHUP))
+    if (ks_signals_came(SIGHUP)) {
         l->leave = "the terminal hung up";
+        l->hung_up = true;
+    }
     bool asked = l->options->interrupted && *l->options->interrupted;
     if (ks_signals_came(SIGINT) | ks_signals_came(SIGTERM) | asked)
         l->leave = "interrupted";
@@ -233,6 +237,8 @@ int ks_loop_run(const struct ks_tui_source *source, const struct ks_tui_options 
         status = turn(&l, err);
     bool unfinished = status == 0 && ks_screen_unfinished(&l.screen);
     close_loop(&l);
+    if (unfinished && l.hung_up && options->detach)
+        return KS_TUI_DETACHED;
     if (unfinished)
         source->stop(source->ctx, l.leave);
     return status;

@@ -16,12 +16,18 @@ struct ks_tui_options {
     bool ascii;        /* no glyphs beyond ASCII even where the locale has them */
     const char *theme; /* "dark", "light", "mono", "colourblind"; NULL: dark, mono with NO_COLOR */
     const volatile sig_atomic_t *interrupted; /* set by main's handlers: leave; or NULL */
+    bool detach; /* a terminal that goes away ends the screen, and not the run */
 };
+
+/* What showing a run may return beside 0 and -1. */
+enum { KS_TUI_DETACHED = 1 };
 
 /*
  * Shows the run until the person quits or the terminal goes away. 0, or -1 where no screen can be
  * opened (the text says what to do instead) or memory gives out. A run that is unfinished then has
- * been asked to stop; it is not joined.
+ * been asked to stop; it is not joined. KS_TUI_DETACHED, with options->detach alone: the terminal
+ * went away from an unfinished run, which was not asked to stop; the standard streams may lead
+ * nowhere.
  *
  * Meanwhile it takes SIGWINCH, TSTP, CONT, INT, TERM, HUP and the deadly ones over, handing each on
  * to the handler that was there, and standard error where that is a terminal: its lines become

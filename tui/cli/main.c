@@ -18,7 +18,11 @@ static const struct cli_command commands[] = {
      "or\n"
      "--plain, progress goes to standard error and the table to standard output at the end.\n\n"
      "Without Lua: name the reference, arms by preset (Q4_K_M) or file, and text files (.txt is\n"
-     "one document, .jsonl one a line).",
+     "one document, .jsonl one a line).\n\n"
+     "Ctrl-C, SIGTERM or a closed terminal end a run after the windows in flight, with all of "
+     "them\n"
+     "in its file and exit status 130; --resume goes on there. A second Ctrl-C ends it at once.\n"
+     "Under nohup, or with --detach-on-hangup, a run outlives its terminal.",
      cli_run},
     {"watch", "watch RUN.kld [OPTION]...", "Look on at a run of another process, live",
      "The workbench over a run file: of a run that another process is writing this moment, or that\n"

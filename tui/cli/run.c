@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tui/cli/plan.h"
@@ -11,25 +13,56 @@
 
 struct wishes {
     struct cli_run_wishes plan;
-    bool headless, json, plain, timing, no_mouse, ascii;
+    bool headless, json, plain, timing, no_mouse, ascii, detach;
     const char *theme;
 };
 
 /* ------------------------------------------------------------------ headless */
 
-static void watch_headless(struct ks_run *run)
+/* Devices that are streams of ours are a terminal, or nothing. What is gone takes no words, and
+ * would make an error of every one. */
+static void let_go_of_terminal(void)
 {
+    struct stat s;
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = STDIN_FILENO; nowhere >= 0 && fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &s) == 0 && S_ISCHR(s.st_mode))
+            dup2(nowhere, fd);
+    if (nowhere >= 0)
+        close(nowhere);
+    clearerr(stdout);
+}
+
+struct heed {
+    bool detach;   /* the run outlives its terminal */
+    bool detached; /* and has */
+    bool stopping;
+};
+
+static void heed_signals(struct ks_run *run, struct heed *h, struct cli_progress *p)
+{
+    if (cli_hung_up && h->detach && !h->detached) {
+        cli_progress_end(p);
+        let_go_of_terminal();
+        ks_run_note(run, KS_LOG_INFO, "the terminal went away; the run goes on");
+        h->detached = true;
+    }
+    if (h->stopping || !(cli_interrupted || (cli_hung_up && !h->detached)))
+        return;
+    cli_progress_end(p);
+    cli_say("stopping after the windows in flight; once more ends at once");
+    ks_run_stop(run, cli_interrupted ? "interrupted" : "the terminal went away");
+    h->stopping = true;
+}
+
+static void watch_headless(struct ks_run *run, bool detach)
+{
+    struct heed h = {.detach = detach};
     struct cli_progress p = cli_progress_begin();
-    bool stopping = false;
     for (bool over = false; !over;) {
         struct pollfd fd = {.fd = ks_run_wake_fd(run), .events = POLLIN};
         poll(&fd, 1, 200);
-        if ((cli_interrupted || cli_hung_up) && !stopping) {
-            cli_progress_end(&p);
-            cli_say("stopping after the windows in flight; once more ends at once");
-            ks_run_stop(run, cli_hung_up ? "the terminal went away" : "interrupted");
-            stopping = true;
-        }
+        heed_signals(run, &h, &p);
         const struct ks_snapshot *s = ks_run_snapshot(run);
         cli_progress_tell(&p, s);
         over = s->state >= KS_RUN_DONE;
@@ -39,6 +72,20 @@ static void watch_headless(struct ks_run *run)
 }
 
 /* ------------------------------------------------------------------ both */
+
+/* Whoever reads JSON asked for no words; how to go on is told to everybody. */
+static void tell_where_it_is(const struct ks_run *run, const struct ks_snapshot *s,
+                             const struct wishes *w)
+{
+    const char *file = ks_run_file(run);
+    if (!file || !s->facts)
+        return;
+    if (s->state == KS_RUN_STOPPED)
+        cli_say("what is done is kept in %s; kldscope run ... --out %s --resume goes on with it",
+                file, file);
+    else if (!w->json)
+        cli_say("kept in %s; kldscope report %s", file, file);
+}
 
 static int print_result(struct ks_run *run, const struct wishes *w)
 {
@@ -55,9 +102,9 @@ static int print_result(struct ks_run *run, const struct wishes *w)
         status = text ? cli_finish_output() : cli_fail(&err);
         free(text);
     }
-    if (s->state == KS_RUN_STOPPED && s->facts && ks_run_file(run))
-        cli_say("what is done is kept in %s; run --resume goes on with it", ks_run_file(run));
-    if (status == CLI_DONE && s->state == KS_RUN_STOPPED)
+    tell_where_it_is(run, s, w);
+    /* A table that a closed terminal didn't take is no reason of its own. */
+    if ((status == CLI_DONE || cli_hung_up) && s->state == KS_RUN_STOPPED)
         status = CLI_INTERRUPTED;
     ks_snapshot_release(s);
     return status;
@@ -65,8 +112,9 @@ static int print_result(struct ks_run *run, const struct wishes *w)
 
 static int watch(struct ks_run *run, const struct wishes *w, bool headless, struct ks_error *err)
 {
+    bool detach = w->detach && ks_run_file(run);
     if (headless) {
-        watch_headless(run);
+        watch_headless(run, detach);
         return 0;
     }
     struct ks_tui_options options = {
@@ -74,8 +122,14 @@ static int watch(struct ks_run *run, const struct wishes *w, bool headless, stru
         .ascii = w->ascii,
         .theme = w->theme,
         .interrupted = &cli_interrupted,
+        .detach = detach,
     };
-    return ks_tui_run(run, &options, err);
+    int left = ks_tui_run(run, &options, err);
+    if (left != KS_TUI_DETACHED)
+        return left;
+    cli_hung_up = true; /* nor need a terminal that is gone have sent a signal */
+    watch_headless(run, detach);
+    return 0;
 }
 
 /* The workbench wants a terminal on both ends; a pipe gets the table. */
@@ -150,6 +204,9 @@ int cli_run(const struct cli_command *self, int argc, char **argv)
         {"shard", 0, "I/N",
          "only every N-th window, from the I-th on: for N machines (kldscope merge joins them)",
          CLI_STRING, &w.plan.file.shard},
+        {"detach-on-hangup", 0, NULL,
+         "when the terminal goes away, go on without it and fill the run file", CLI_FLAG,
+         &w.detach},
         {"headless", 0, NULL, "no screen: progress on standard error, the table at the end",
          CLI_FLAG, &w.headless},
         {"json", 0, NULL, "headless, with the summary as JSON", CLI_FLAG, &w.json},
@@ -164,6 +221,9 @@ int cli_run(const struct cli_command *self, int argc, char **argv)
     if (status < 0 && w.plan.operands.n > 1)
         status = cli_usage(self, "one scenario or reference at a time, not also \"%s\"",
                            w.plan.operands.items[1]);
+    if (status < 0 && w.detach && w.plan.file.none)
+        status = cli_usage(self, "--detach-on-hangup goes on for the run file's sake: it has no "
+                                 "--no-file");
     if (status < 0) {
         struct ks_error err;
         struct ks_plan *plan = cli_make_plan(&w.plan, &err);

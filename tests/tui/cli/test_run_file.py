@@ -147,7 +147,8 @@ def case_an_interrupt_keeps_what_is_done():
     wait_for(lambda: windows_of(path("interrupted.kld")) >= 2)
     process.send_signal(signal.SIGINT)
     out, err = end(process, 130)
-    assert f"kept in {path('interrupted.kld')}; run --resume goes on" in err, err
+    kept = path("interrupted.kld")
+    assert f"kept in {kept}; kldscope run ... --out {kept} --resume goes on" in err, err
     assert run("report", path("interrupted.kld"), "--format", "json").stdout == out
     is_whole(path("interrupted.kld"),
              end(start("--out", path("interrupted.kld"), "--resume"))[0])
