@@ -37,9 +37,9 @@ class Terminal:
     def resize(self, columns, lines):
         self.tmux("resize-window", "-t", "t", "-x", str(columns), "-y", str(lines))
 
-    def wait(self, pattern, seconds=30):
-        end = time.time() + seconds
-        while time.time() < end:
+    def wait(self, pattern, seconds=240):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
             screen = self.screen()
             if re.search(pattern, screen):
                 return screen

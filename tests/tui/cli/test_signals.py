@@ -237,6 +237,22 @@ def case_a_signal_to_the_screen_ends_it_and_says_how_to_go_on():
         is_kept_in_part(r.file)
 
 
+def case_stopped_from_outside_a_run_takes_the_screen_anew():
+    r = OnTerminal()
+    r.wait_until_it_measures()
+    r.wait(lambda: ENTER_SCREEN in r.output)
+    os.kill(r.pid, signal.SIGSTOP)
+    os.waitpid(r.pid, os.WUNTRACED)
+    while select.select([r.line], [], [], 0)[0]:
+        r.listen()
+    r.output = b""
+    os.kill(r.pid, signal.SIGCONT)
+    r.wait(lambda: ENTER_SCREEN in r.output and b"q4_k_m" in r.output.split(ENTER_SCREEN)[-1])
+    os.kill(r.pid, signal.SIGTERM)
+    r.end()
+    assert r.status in (0, 130), r.status
+
+
 def case_a_crash_gives_the_terminal_back_and_dies_of_its_signal():
     for number in signal.SIGSEGV, signal.SIGABRT:
         r = OnTerminal()
