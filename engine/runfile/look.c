@@ -39,12 +39,34 @@ static int note_size(struct ks_runfile *f, int64_t size, struct ks_error *err)
     return 0;
 }
 
+int ks_runfile_read_session(struct ks_runfile *f, int64_t *session, struct ks_error *err)
+{
+    return ks_runfile_count(f, "SELECT checksum FROM session ORDER BY id DESC LIMIT 1", session,
+                            err);
+}
+
+/* SQLite trusts its cache while a counter in the file stands still, which another file's may, too,
+ * that is copied over it. */
+static void distrust_cache(struct ks_runfile *f, const struct stat *ours)
+{
+    int64_t written_ns = (int64_t)ours->st_mtim.tv_sec * 1000000000 + ours->st_mtim.tv_nsec;
+    if (written_ns == f->written_ns)
+        return;
+    f->written_ns = written_ns;
+    f->rewrites++;
+    sqlite3_db_release_memory(f->db);
+}
+
 int ks_runfile_look(struct ks_runfile *f, int64_t *version, struct ks_error *err)
 {
     struct stat ours;
-    int64_t now;
-    if (check_place(f, &ours, err) || ks_runfile_count(f, "PRAGMA data_version", &now, err))
+    int64_t commits;
+    if (check_place(f, &ours, err))
         return -1;
+    distrust_cache(f, &ours);
+    if (ks_runfile_count(f, "PRAGMA data_version", &commits, err))
+        return -1;
+    int64_t now = (int64_t)f->rewrites << 32 | (commits & UINT32_MAX);
     if (now != f->version && note_size(f, ours.st_size, err))
         return -1;
     *version = f->version = now;

@@ -50,11 +50,12 @@ struct ks_runfile {
     int fd; /* of the file, for the lock; closed after db, as closing any descriptor of a
                file drops all locks that SQLite has on it */
     bool writer;
-    bool created;           /* by this object */
-    bool filled;            /* it has facts, committed */
-    bool network;           /* on a file system where WAL must not be used */
-    int64_t version, bytes; /* of a reader: as of the last look; 0: none yet */
-    struct ks_buf blobs[8]; /* scratch: arrays as bytes */
+    bool created;                       /* by this object */
+    bool filled;                        /* it has facts, committed */
+    bool network;                       /* on a file system where WAL must not be used */
+    int64_t version, bytes, written_ns; /* of a reader: as of the last look; 0: none yet */
+    uint32_t rewrites;                  /* that it has seen */
+    struct ks_buf blobs[8];             /* scratch: arrays as bytes */
     int32_t *tokens, *offsets;
     struct ks_ref_row *ref;
     struct ks_arm_row *arm;

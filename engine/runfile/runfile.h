@@ -43,8 +43,9 @@ bool ks_runfile_is_written(const struct ks_runfile *f);
 
 /*
  * For a reader, outside a transaction: a number that is another one after each commit of somebody
- * else. Cheap. -1 with KS_BAD_INPUT where the path leads to this file no more, or it has shrunk:
- * what was read of it stays right, what would be read now does not go with it.
+ * else, and at times without one. Cheap. -1 with KS_BAD_INPUT where the path leads to this file no
+ * more, or it has shrunk: what was read of it stays right, what would be read now does not go with
+ * it.
  */
 int ks_runfile_look(struct ks_runfile *f, int64_t *version, struct ks_error *err);
 
@@ -81,6 +82,10 @@ int ks_runfile_compare(const char *path, const struct ks_facts *file, const stru
  * manifest without the shard. -1 with *err naming the first field that differs and both values. */
 int ks_runfile_compare_shards(const char *path_a, const struct ks_facts *a, const char *path_b,
                               const struct ks_facts *b, struct ks_error *err);
+
+/* A number that tells the newest session from others: it's another one once somebody goes on with
+ * the file. */
+int ks_runfile_read_session(struct ks_runfile *f, int64_t *session, struct ks_error *err);
 
 /* ------------------------------------------------------------------ windows */
 

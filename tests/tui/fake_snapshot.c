@@ -356,6 +356,19 @@ static void note(void *ctx, enum ks_log_level level, const char *text)
     snprintf(fake->noted, sizeof fake->noted, "%s", text);
 }
 
+static bool look(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static const char *notice(void *ctx, bool *bad)
+{
+    const struct fake_source *fake = ctx;
+    *bad = fake->bad;
+    return fake->notice;
+}
+
 struct ks_tui_source fake_source_of(struct fake_source *fake)
 {
     return (struct ks_tui_source){
@@ -365,6 +378,8 @@ struct ks_tui_source fake_source_of(struct fake_source *fake)
         .wake_fd = fake->wake_fd,
         .stop = stop,
         .note = note,
+        .look = fake->notice ? look : NULL,
+        .notice = fake->notice ? notice : NULL,
     };
 }
 

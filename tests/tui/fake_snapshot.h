@@ -29,7 +29,9 @@ struct fake_source {
     int held;    /* references that were given out and not released */
     int stopped; /* calls of stop */
     char noted[256];
-    int wake_fd; /* -1: never wakes */
+    int wake_fd;        /* -1: never wakes */
+    const char *notice; /* NULL: the run is the screen's own; else it looks on, and this is told */
+    bool bad;           /* the notice is an error */
 };
 
 /* A source that shows the fake; fake must stay where it is. */

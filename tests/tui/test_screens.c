@@ -16,45 +16,55 @@ struct golden {
     int width, height;
     bool ascii;
     enum fake_kind kind;
-    const char *keys; /* see press() */
+    const char *keys;   /* see press() */
+    const char *notice; /* of a run that is only watched; NULL: it's the screen's own */
 };
 
 static const struct golden goldens[] = {
-    {"running-100x30", 100, 30, false, FAKE_RUNNING, ""},
-    {"running-100x30-ascii", 100, 30, true, FAKE_RUNNING, ""},
-    {"running-80x24", 80, 24, false, FAKE_RUNNING, ""},
-    {"running-80x24-ascii", 80, 24, true, FAKE_RUNNING, ""},
-    {"running-200x60", 200, 60, false, FAKE_RUNNING, ""},
-    {"running-200x60-ascii", 200, 60, true, FAKE_RUNNING, ""},
-    {"running-40x10", 40, 10, false, FAKE_RUNNING, ""},
-    {"running-40x10-ascii", 40, 10, true, FAKE_RUNNING, ""},
-    {"running-10x3-ascii", 10, 3, true, FAKE_RUNNING, ""},
-    {"preparing-100x30", 100, 30, false, FAKE_PREPARING, ""},
-    {"preparing-80x24-ascii", 80, 24, true, FAKE_PREPARING, ""},
-    {"preparing-40x10", 40, 10, false, FAKE_PREPARING, ""},
-    {"building-80x24", 80, 24, false, FAKE_BUILDING, ""},
-    {"trouble-100x30", 100, 30, false, FAKE_TROUBLE, ""},
-    {"trouble-80x24-ascii", 80, 24, true, FAKE_TROUBLE, "G"},
-    {"done-100x30", 100, 30, false, FAKE_DONE, "jj"},
-    {"done-80x24-ascii", 80, 24, true, FAKE_DONE, ""},
-    {"stopped-80x24", 80, 24, false, FAKE_STOPPED, ""},
-    {"failed-early-80x24", 80, 24, false, FAKE_FAILED_EARLY, ""},
-    {"failed-early-40x10-ascii", 40, 10, true, FAKE_FAILED_EARLY, ""},
-    {"failed-late-100x30", 100, 30, false, FAKE_FAILED_LATE, ""},
-    {"many-100x30", 100, 30, false, FAKE_MANY, "ssssG"},
-    {"many-100x30-ascii", 100, 30, true, FAKE_MANY, "ssssss"},
-    {"help-100x30", 100, 30, false, FAKE_RUNNING, "?"},
-    {"help-80x24-ascii", 80, 24, true, FAKE_RUNNING, "?f"},
-    {"paused-100x30", 100, 30, false, FAKE_RUNNING, " +++jj"},
-    {"paused-40x10-ascii", 40, 10, true, FAKE_RUNNING, " +"},
-    {"filter-open-100x30", 100, 30, false, FAKE_RUNNING, "/Q4_K"},
-    {"filter-kept-80x24", 80, 24, false, FAKE_RUNNING, "/q4\r"},
-    {"filter-nothing-80x24-ascii", 80, 24, true, FAKE_RUNNING, "/zz\r"},
-    {"zoom-histogram-100x30", 100, 30, false, FAKE_RUNNING, "j2z"},
-    {"zoom-log-80x24", 80, 24, false, FAKE_RUNNING, "3"},
-    {"log-held-100x30", 100, 30, false, FAKE_RUNNING, "3kkkk++"},
-    {"sort-bits-down-100x30", 100, 30, false, FAKE_RUNNING, "ssssssssssS"},
-    {"leave-asked-100x30", 100, 30, false, FAKE_RUNNING, "q"},
+    {"running-100x30", 100, 30, false, FAKE_RUNNING, "", NULL},
+    {"running-100x30-ascii", 100, 30, true, FAKE_RUNNING, "", NULL},
+    {"running-80x24", 80, 24, false, FAKE_RUNNING, "", NULL},
+    {"running-80x24-ascii", 80, 24, true, FAKE_RUNNING, "", NULL},
+    {"running-200x60", 200, 60, false, FAKE_RUNNING, "", NULL},
+    {"running-200x60-ascii", 200, 60, true, FAKE_RUNNING, "", NULL},
+    {"running-40x10", 40, 10, false, FAKE_RUNNING, "", NULL},
+    {"running-40x10-ascii", 40, 10, true, FAKE_RUNNING, "", NULL},
+    {"running-10x3-ascii", 10, 3, true, FAKE_RUNNING, "", NULL},
+    {"preparing-100x30", 100, 30, false, FAKE_PREPARING, "", NULL},
+    {"preparing-80x24-ascii", 80, 24, true, FAKE_PREPARING, "", NULL},
+    {"preparing-40x10", 40, 10, false, FAKE_PREPARING, "", NULL},
+    {"building-80x24", 80, 24, false, FAKE_BUILDING, "", NULL},
+    {"trouble-100x30", 100, 30, false, FAKE_TROUBLE, "", NULL},
+    {"trouble-80x24-ascii", 80, 24, true, FAKE_TROUBLE, "G", NULL},
+    {"done-100x30", 100, 30, false, FAKE_DONE, "jj", NULL},
+    {"done-80x24-ascii", 80, 24, true, FAKE_DONE, "", NULL},
+    {"stopped-80x24", 80, 24, false, FAKE_STOPPED, "", NULL},
+    {"failed-early-80x24", 80, 24, false, FAKE_FAILED_EARLY, "", NULL},
+    {"failed-early-40x10-ascii", 40, 10, true, FAKE_FAILED_EARLY, "", NULL},
+    {"failed-late-100x30", 100, 30, false, FAKE_FAILED_LATE, "", NULL},
+    {"many-100x30", 100, 30, false, FAKE_MANY, "ssssG", NULL},
+    {"many-100x30-ascii", 100, 30, true, FAKE_MANY, "ssssss", NULL},
+    {"help-100x30", 100, 30, false, FAKE_RUNNING, "?", NULL},
+    {"help-80x24-ascii", 80, 24, true, FAKE_RUNNING, "?f", NULL},
+    {"paused-100x30", 100, 30, false, FAKE_RUNNING, " +++jj", NULL},
+    {"paused-40x10-ascii", 40, 10, true, FAKE_RUNNING, " +", NULL},
+    {"filter-open-100x30", 100, 30, false, FAKE_RUNNING, "/Q4_K", NULL},
+    {"filter-kept-80x24", 80, 24, false, FAKE_RUNNING, "/q4\r", NULL},
+    {"filter-nothing-80x24-ascii", 80, 24, true, FAKE_RUNNING, "/zz\r", NULL},
+    {"zoom-histogram-100x30", 100, 30, false, FAKE_RUNNING, "j2z", NULL},
+    {"zoom-log-80x24", 80, 24, false, FAKE_RUNNING, "3", NULL},
+    {"log-held-100x30", 100, 30, false, FAKE_RUNNING, "3kkkk++", NULL},
+    {"sort-bits-down-100x30", 100, 30, false, FAKE_RUNNING, "ssssssssssS", NULL},
+    {"leave-asked-100x30", 100, 30, false, FAKE_RUNNING, "q", NULL},
+    {"watching-100x30", 100, 30, false, FAKE_RUNNING, "", ""},
+    {"watching-80x24-ascii", 80, 24, true, FAKE_RUNNING, "", ""},
+    {"watching-40x10", 40, 10, false, FAKE_DONE, "", ""},
+    {"watching-gone-80x24", 80, 24, false, FAKE_STOPPED, "",
+     "the process that wrote this run is gone: stopped, go on with run --resume --out "
+     "runs/smollm2-nightly.kld"},
+    {"watching-replaced-100x30-ascii", 100, 30, true, FAKE_RUNNING, "",
+     "!runs/a.kld: the run file was removed, moved or replaced while it was being read; open what "
+     "is there now anew"},
 };
 
 /* Types a key a character: \t \r \e as they are, '+' makes a window pass. */
@@ -98,6 +108,8 @@ static void draw_golden(void **state)
     const struct golden *golden = *state;
     struct fake_source fake = {
         .kind = golden->kind, .windows = 148, .n_log = 14, .serial = 1, .wake_fd = -1};
+    fake.bad = golden->notice && golden->notice[0] == '!';
+    fake.notice = golden->notice ? golden->notice + fake.bad : NULL;
     struct ks_tui_source source = fake_source_of(&fake);
     struct ks_screen screen;
     struct ks_grid grid = {.ascii = golden->ascii};

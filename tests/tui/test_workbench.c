@@ -328,6 +328,19 @@ static void q_leaves_at_once_when_the_run_is_over(void **state)
     }
 }
 
+static void q_leaves_a_watched_run_at_once_and_alone(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_open(&b, FAKE_RUNNING, 100, 30);
+    b.fake.notice = "";
+    b.source = fake_source_of(&b.fake);
+    keys(&b, "q");
+    assert_true(b.screen.quit);
+    assert_int_equal(b.fake.stopped, 0);
+    bench_close(&b);
+}
+
 static void tab_and_numbers_move_the_focus_among_panes_that_are_there(void **state)
 {
     (void)state;
@@ -488,6 +501,7 @@ int main(void)
         cmocka_unit_test(the_held_log_stays_until_its_end_is_asked_for),
         cmocka_unit_test(q_asks_while_the_run_goes_on_and_means_it_the_second_time),
         cmocka_unit_test(q_leaves_at_once_when_the_run_is_over),
+        cmocka_unit_test(q_leaves_a_watched_run_at_once_and_alone),
         cmocka_unit_test(tab_and_numbers_move_the_focus_among_panes_that_are_there),
         cmocka_unit_test(axes_grow_and_never_shrink),
         cmocka_unit_test(a_run_that_becomes_ready_shows_its_arms),

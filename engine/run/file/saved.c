@@ -15,6 +15,7 @@ struct ks_saved {
     bool looked;     /* there is a snapshot */
     int64_t version; /* of the file (ks_runfile_look) that was taken in */
     bool news;       /* taken in, not published yet */
+    int64_t session; /* that wrote it last (ks_runfile_read_session) */
     uint64_t lines;
     bool failed; /* for good: why */
     struct ks_error failure;
@@ -197,12 +198,36 @@ static int take_windows(struct ks_saved *s, struct ks_error *err)
     return ks_runfile_damaged(s->file, err, "window %zu is missing", s->replay.next + 1);
 }
 
+/* Whoever goes on with a run writes a new session; so does another run that was copied over it. */
+static int check_session(struct ks_saved *s, struct ks_error *err)
+{
+    struct ks_arena a = {0};
+    struct ks_facts now;
+    struct ks_error why;
+    int64_t session;
+    if (ks_runfile_read_session(s->file, &session, err))
+        return -1;
+    int failed = 0;
+    if (s->looked && session != s->session) {
+        failed = ks_runfile_read_facts(s->file, &a, &now, err);
+        if (!failed && ks_runfile_compare(ks_runfile_path(s->file), s->replay.facts, &now, &why))
+            failed = ks_fail(err, KS_BAD_INPUT,
+                             "%s: another run was written over it while it was being read; open "
+                             "it anew",
+                             ks_runfile_path(s->file));
+    }
+    ks_arena_finish(&a);
+    if (!failed)
+        s->session = session;
+    return failed;
+}
+
 /* All but windows: it can be tried again where the system refuses it. */
 static int take_state(struct ks_saved *s, struct ks_arena *a, struct ks_error *err)
 {
     struct ks_runfile_progress before = s->progress;
     bool written = ks_runfile_is_written(s->file);
-    if (ks_runfile_read_progress(s->file, a, &s->progress, err))
+    if (check_session(s, err) || ks_runfile_read_progress(s->file, a, &s->progress, err))
         return -1;
     s->news |= !s->looked || before.windows != s->progress.windows ||
                before.state != s->progress.state || written != s->written;

@@ -21,6 +21,10 @@ WORDS = ["run", MODEL, "--arm", "Q8_0", "--arm", "Q4_K_M", "--corpus", "text.txt
          "--window", "32", "--threads", "1", "--head", "cpu"]
 
 
+DONE = run(*WORDS, "--out", "done.kld")
+assert DONE.returncode == 0, DONE.stderr
+
+
 def wait_for(condition, seconds=120):
     end_at = time.monotonic() + seconds
     while not condition():
@@ -157,15 +161,15 @@ def case_a_run_that_is_still_prepared_is_waited_for():
 
 
 def case_a_finished_file_is_shown_unchanged():
-    before = open("e.kld", "rb").read()
-    screen = picture("e.kld")
+    before = open("done.kld", "rb").read()
+    screen = picture("done.kld")
     assert "DONE" in screen
-    shows_the_numbers_of_the_report(screen, "e.kld")
-    assert open("e.kld", "rb").read() == before and not os.path.exists("e.kld-wal")
+    shows_the_numbers_of_the_report(screen, "done.kld")
+    assert open("done.kld", "rb").read() == before and not os.path.exists("done.kld-wal")
 
 
 def damage(name, change):
-    bytes_ = bytearray(open("e.kld", "rb").read())
+    bytes_ = bytearray(open("done.kld", "rb").read())
     with open(name, "wb") as f:
         f.write(change(bytes_))
     return name
@@ -184,21 +188,31 @@ def case_what_is_no_run_file_is_refused():
             assert file in done.stderr
 
 
+OTHER = "other.kld"
+
+
 def case_a_file_that_changes_under_it_is_told():
+    other = run(*WORDS, "--arm", "Q6_K", "--out", OTHER)
+    assert other.returncode == 0, other.stderr
     for how, words in (("cut", "cut off"), ("replaced", "removed, moved or replaced"),
-                       ("removed", "removed, moved or replaced")):
+                       ("removed", "removed, moved or replaced"),
+                       ("overwritten", "another run was written over it")):
         with Terminal() as t:
             file = os.path.abspath(f"{how}-under.kld")
-            shutil.copy("e.kld", file)
+            shutil.copy("done.kld", file)
             watch(t, file)
             t.wait(r"WATCHING +. DONE")
             if how == "cut":
                 os.truncate(file, 4096)
             elif how == "replaced":
-                shutil.copy("e.kld", file + ".new")
+                shutil.copy("done.kld", file + ".new")
                 os.rename(file + ".new", file)
-            else:
+            elif how == "removed":
                 os.remove(file)
+            else:
+                other = open(OTHER, "rb").read()
+                with open(file, "r+b") as f:
+                    f.write(other + bytes(max(0, os.path.getsize(file) - len(other))))
             t.wait(words)
             t.type("q")
             t.wait("left with 0")
@@ -210,7 +224,7 @@ def cpu_ticks(pid):
 
 def case_watching_a_file_where_nothing_happens_costs_nothing():
     with Terminal() as t:
-        watch(t, os.path.abspath("e.kld"))
+        watch(t, os.path.abspath("done.kld"))
         t.wait(r"WATCHING +. DONE")
         pid = subprocess.run(["pgrep", "-f", f"^{PROGRAM} watch"], capture_output=True,
                              text=True).stdout.split()[0]
