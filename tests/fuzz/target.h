@@ -10,14 +10,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
-static inline void target_must(bool holds)
+/* A macro, to say which promise was broken. */
+#define target_must(holds) target_check((holds), __FILE__, __LINE__, #holds)
+static inline void target_check(bool holds, const char *file, int line, const char *promise)
 {
-    if (!holds)
-        abort();
+    if (holds)
+        return;
+    fprintf(stderr, "%s:%d: broken: %s\n", file, line, promise);
+    abort();
 }
 
 /* For parsers that take a path: writes bytes to a file of that name in this process' own folder,

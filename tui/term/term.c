@@ -419,6 +419,8 @@ static uint32_t key_of(wint_t code)
 
 static uint32_t key_of_character(wint_t c)
 {
+    if (c >= KS_KEY_UP) /* the C library reads UTF-8 of old, which goes past the last code point */
+        return KS_KEY_NONE;
     if (c == L'\n')
         return KS_KEY_ENTER;
     return c == 0x7f ? KS_KEY_BACKSPACE : (uint32_t)c;
