@@ -154,6 +154,15 @@ int ks_folder_shrink(int fd, uint64_t most, int64_t since_ns, struct ks_folder_s
     return 0;
 }
 
+/* Whether the name still stands for the open file: a writer may have renamed that one meanwhile, and
+ * begun another by the same name. */
+static bool is_still(int fd, const char *name, int file)
+{
+    struct stat open_one, named;
+    return fstat(file, &open_one) == 0 && fstatat(fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
 /* Who writes holds the lock; the system lets go of it when the writer dies. */
 static int sweep_one(void *ctx, int fd, const char *name)
 {
@@ -163,7 +172,7 @@ static int sweep_one(void *ctx, int fd, const char *name)
     int file = openat(fd, name, KS_ENTRY_READ);
     if (file < 0)
         return 0;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0)
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 && is_still(fd, name, file))
         unlinkat(fd, name, 0);
     close(file);
     return 0;
