@@ -8,7 +8,7 @@
  *   file/            the run file: opened, filled, taken up again; and read by others
  *   measure.c        windows, batch by batch, into the tallies
  *   steer.c          hooks after a window, drops, pauses
- *   board/publish.c  tallies into snapshots
+ *   board/publish.c  tallies into snapshots, by board/fill.c
  *
  * Everything but the board belongs to the run's thread once ks_run_start was called.
  */

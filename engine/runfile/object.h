@@ -116,6 +116,8 @@ int ks_row_write(struct ks_row *r, struct ks_error *err);
 
 /* Binds a value of a WHERE, outside the checksum. */
 void ks_row_ask(struct ks_row *r, int64_t value);
+/* Runs a DELETE whose WHERE is bound. */
+int ks_row_delete(struct ks_row *r, struct ks_error *err);
 /* The next row, held against its checksum; *there false after the last. what: for messages. */
 int ks_row_next(struct ks_row *r, const char *what, bool *there, struct ks_error *err);
 int64_t ks_row_int(const struct ks_row *r, int column);

@@ -134,6 +134,13 @@ int ks_row_write(struct ks_row *r, struct ks_error *err)
     return rc == SQLITE_OK ? 0 : ks_runfile_fail(r->f, rc, "cannot be written", err);
 }
 
+int ks_row_delete(struct ks_row *r, struct ks_error *err)
+{
+    int rc = r->rc == SQLITE_OK ? sqlite3_step(r->stmt) : r->rc;
+    sqlite3_reset(r->stmt);
+    return rc == SQLITE_DONE ? 0 : ks_runfile_fail(r->f, rc, "cannot be written", err);
+}
+
 /* ------------------------------------------------------------------ out of it */
 
 void ks_row_ask(struct ks_row *r, int64_t value)

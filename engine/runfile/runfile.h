@@ -157,6 +157,7 @@ struct ks_runfile_progress {
 };
 int ks_runfile_put_progress(struct ks_runfile *f, const struct ks_runfile_progress *p,
                             struct ks_error *err);
+/* Strings are in the arena. A file whose windows are not as many as it says is damaged. */
 int ks_runfile_read_progress(struct ks_runfile *f, struct ks_arena *a,
                              struct ks_runfile_progress *out, struct ks_error *err);
 
@@ -169,6 +170,7 @@ struct ks_runfile_arm {
 /* Of a dropped arm, scores and worst positions from window `lacks` on go. */
 int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile_arm *state,
                        struct ks_error *err);
+/* RUNNING with "" where nothing was put; lacks is not read. Strings are in the arena. */
 int ks_runfile_read_arm(struct ks_runfile *f, struct ks_arena *a, size_t arm,
                         struct ks_runfile_arm *out, struct ks_error *err);
 

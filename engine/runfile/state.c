@@ -78,9 +78,9 @@ static int drop_from(struct ks_runfile *f, const char *sql, size_t arm, size_t w
         return -1;
     ks_row_ask(&r, (int64_t)arm);
     ks_row_ask(&r, (int64_t)window);
-    int rc = r.rc == SQLITE_OK ? sqlite3_step(r.stmt) : r.rc;
+    int failed = ks_row_delete(&r, err);
     ks_row_finish(&r);
-    return rc == SQLITE_DONE ? 0 : ks_runfile_fail(f, rc, "cannot be written", err);
+    return failed;
 }
 
 int ks_runfile_put_arm(struct ks_runfile *f, size_t arm, const struct ks_runfile_arm *state,
@@ -111,20 +111,20 @@ int ks_runfile_read_arm(struct ks_runfile *f, struct ks_arena *a, size_t arm,
         return -1;
     ks_row_ask(&r, (int64_t)arm);
     int failed = ks_row_next(&r, "an arm's state", &there, err);
-    if (!failed) {
-        *out = (struct ks_runfile_arm){.state = KS_ARM_RUNNING, .why = ""};
-        if (there)
-            *out = (struct ks_runfile_arm){.state = (enum ks_arm_state)ks_row_int(&r, 1),
-                                           .why = ks_row_text(&r, 2, a, &no_memory),
-                                           .windows = (size_t)ks_row_int(&r, 3)};
-    }
+    struct ks_runfile_arm read = {.state = KS_ARM_RUNNING, .why = ""};
+    if (!failed && there)
+        read = (struct ks_runfile_arm){.state = (enum ks_arm_state)ks_row_int(&r, 1),
+                                       .why = ks_row_text(&r, 2, a, &no_memory),
+                                       .windows = (size_t)ks_row_int(&r, 3)};
     ks_row_finish(&r);
+    if (failed)
+        return -1;
     if (no_memory)
         return ks_fail_memory(err, 1, "why an arm ended");
-    if (!failed &&
-        (!out->why || (there && out->state != KS_ARM_DROPPED && out->state != KS_ARM_FAILED)))
+    if (!read.why || (there && read.state != KS_ARM_DROPPED && read.state != KS_ARM_FAILED))
         return ks_runfile_damaged(f, err, "an arm's state is unknown");
-    return failed;
+    *out = read;
+    return 0;
 }
 
 /* ------------------------------------------------------------------ numbers */

@@ -33,9 +33,7 @@ int ks_runfile_drop_worst(struct ks_runfile *f, size_t arm, size_t window, size_
     ks_row_ask(&r, (int64_t)arm);
     ks_row_ask(&r, (int64_t)window);
     ks_row_ask(&r, (int64_t)position);
-    int rc = r.rc == SQLITE_OK ? sqlite3_step(r.stmt) : r.rc;
-    sqlite3_reset(r.stmt);
-    return rc == SQLITE_DONE ? 0 : ks_runfile_fail(f, rc, "cannot be written", err);
+    return ks_row_delete(&r, err);
 }
 
 /* A list of n elements of four bytes; false where the blob has another length. */

@@ -9,7 +9,6 @@
 
 #include "engine/base/arena.h"
 #include "engine/engine.h"
-#include "engine/ruler/tally.h"
 
 struct ks_board;
 
@@ -63,9 +62,5 @@ bool ks_board_next_drop(struct ks_board *b, size_t *arm, char *why, size_t why_s
 void ks_board_wait(struct ks_board *b);
 /* Sleeps so long, or until an end is asked for; true where it is. */
 bool ks_board_sleep(struct ks_board *b, int ms);
-
-/* A tally's numbers, with its trend and those of n_corpora in the arena. */
-int ks_board_read_numbers(const struct ks_tally *t, size_t n_corpora, struct ks_arena *arena,
-                          struct ks_numbers *out, struct ks_error *err);
 
 #endif

@@ -1,46 +1,24 @@
-#include <math.h>
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "engine/run/board/fill.h"
 #include "engine/run/state.h"
 
 /* A screen draws ten times a second; a snapshot may cost a twentieth of the time at most. */
-#define PUBLISH_EVERY_NS 100000000
-#define COST_SHARE       20
-
-int ks_board_read_numbers(const struct ks_tally *t, size_t n_corpora, struct ks_arena *arena,
-                          struct ks_numbers *out, struct ks_error *err)
-{
-    size_t windows = ks_tally_windows(t);
-    out->corpora = ks_arena_alloc(arena, n_corpora, sizeof *out->corpora);
-    out->trend = ks_arena_alloc(arena, windows, sizeof *out->trend);
-    if (!out->corpora || !out->trend)
-        return ks_fail_memory(err, windows * sizeof *out->trend, "a snapshot");
-    return ks_tally_read(t, out, err);
-}
-
-static int read_numbers(const struct ks_run *run, const struct ks_lane *lane,
-                        struct ks_arena *arena, struct ks_numbers *out, struct ks_error *err)
-{
-    return ks_board_read_numbers(lane->tally, run->corpus.n_corpora, arena, out, err);
-}
+enum { PUBLISH_EVERY_NS = 100000000, COST_SHARE = 20 };
 
 static int fill_arms(const struct ks_run *run, struct ks_arena *arena, struct ks_snapshot *s,
                      struct ks_error *err)
 {
-    if (read_numbers(run, &run->lanes[0], arena, &s->reference, err))
+    size_t n_corpora = run->corpus.n_corpora, n_arms = run->n_lanes - 1;
+    if (ks_fill_numbers(run->lanes[0].tally, n_corpora, arena, &s->reference, err))
         return -1;
-    s->arms = ks_arena_alloc(arena, run->n_lanes - 1, sizeof *s->arms);
+    s->arms = ks_arena_alloc(arena, n_arms, sizeof *s->arms);
     if (!s->arms)
-        return ks_fail_memory(err, run->n_lanes * sizeof *s->arms, "a snapshot");
-    for (size_t i = 1; i < run->n_lanes; i++) {
-        const struct ks_lane *lane = &run->lanes[i];
-        struct ks_arm_snapshot *a = &s->arms[i - 1];
-        a->state = lane->state;
-        a->why = ks_arena_strdup(arena, lane->why);
-        if (!a->why)
-            return ks_fail_memory(err, sizeof lane->why, "a snapshot");
-        if (read_numbers(run, lane, arena, &a->numbers, err))
+        return ks_fail_memory(err, n_arms * sizeof *s->arms, "a snapshot");
+    for (size_t i = 0; i < n_arms; i++) {
+        const struct ks_lane *lane = &run->lanes[i + 1];
+        if (ks_fill_arm(lane->tally, n_corpora, lane->state, lane->why, arena, &s->arms[i], err))
             return -1;
     }
     return 0;
@@ -49,20 +27,17 @@ static int fill_arms(const struct ks_run *run, struct ks_arena *arena, struct ks
 static int fill(const struct ks_run *run, const char *doing, struct ks_arena *arena,
                 struct ks_snapshot *s, struct ks_error *err)
 {
-    s->state = run->state;
+    struct ks_runfile_progress p = ks_keep_progress(run);
+    p.state = run->state;
+    if (run->state == KS_RUN_FAILED) {
+        p.failure = run->failure.text;
+        p.failure_code = run->failure.code;
+    }
     s->doing = ks_arena_strdup(arena, doing);
-    s->failure = ks_arena_strdup(arena, run->state == KS_RUN_FAILED ? run->failure.text : "");
-    if (!s->doing || !s->failure)
-        return ks_fail_memory(err, sizeof run->failure.text, "a snapshot");
-    s->failure_code = run->state == KS_RUN_FAILED ? run->failure.code : KS_OK;
-    s->windows = run->windows_done;
-    s->positions = run->positions_done;
-    s->tokens = run->tokens_done;
-    s->windows_on_cpu = run->windows_on_cpu;
-    s->prepare_ns = run->prepare_ns;
-    s->elapsed_ns = run->elapsed_ns;
-    s->cpu_ns = run->cpu_ns;
-    s->flops = run->flops;
+    if (!s->doing)
+        return ks_fail_memory(err, strlen(doing) + 1, "a snapshot");
+    if (ks_fill_progress(&p, arena, s, err))
+        return -1;
     return run->facts ? fill_arms(run, arena, s, err) : 0;
 }
 

@@ -108,7 +108,7 @@ static int put_numbers(struct ks_run *run, struct ks_error *err)
     return 0;
 }
 
-static struct ks_runfile_progress progress(const struct ks_run *run)
+struct ks_runfile_progress ks_keep_progress(const struct ks_run *run)
 {
     return (struct ks_runfile_progress){
         .state = KS_RUN_RUNNING,
@@ -142,7 +142,7 @@ static int put_facts(struct ks_run *run, const void *what, struct ks_error *err)
 {
     (void)what;
     struct ks_runfile *f = run->keep.file;
-    struct ks_runfile_progress p = progress(run);
+    struct ks_runfile_progress p = ks_keep_progress(run);
     return (run->keep.fresh && ks_runfile_put_facts(f, run->facts, err)) ||
                    ks_runfile_put_session(f, run->facts, err) ||
                    (run->keep.fresh &&
@@ -263,7 +263,7 @@ static int put_window(struct ks_run *run, const void *what, struct ks_error *err
     for (size_t i = 0; i <= w->rows; i++)
         if (put_token(run, w->tokens[i], err))
             return -1;
-    struct ks_runfile_progress p = progress(run);
+    struct ks_runfile_progress p = ks_keep_progress(run);
     p.windows++;
     p.positions += w->n;
     p.tokens += w->rows;
@@ -302,7 +302,7 @@ struct end {
 static int put_end(struct ks_run *run, const void *what, struct ks_error *err)
 {
     const struct end *end = what;
-    struct ks_runfile_progress p = progress(run);
+    struct ks_runfile_progress p = ks_keep_progress(run);
     p.state = end->state;
     if (end->state == KS_RUN_FAILED) {
         p.failure = end->failure->text;

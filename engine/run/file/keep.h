@@ -36,6 +36,8 @@ int ks_keep_replay(struct ks_run *run, struct ks_error *err);
  * returns. */
 int ks_keep_window(struct ks_run *run, const struct ks_runfile_window *w,
                    const struct ks_arm_row *const *rows, struct ks_error *err);
+/* How far the run is: its counts and times, as of a run that goes on. failure is "". */
+struct ks_runfile_progress ks_keep_progress(const struct ks_run *run);
 /* How the run ends. */
 int ks_keep_end(struct ks_run *run, enum ks_run_state state, const struct ks_error *failure,
                 struct ks_error *err);

@@ -10,6 +10,17 @@ int ks_replay_arms(struct ks_replay *r, struct ks_arena *a, struct ks_error *err
     return 0;
 }
 
+/* A tally takes windows in a run's order, and no more positions than its facts tell of: where it
+ * does not, the file is not as a run writes it. */
+static int add(struct ks_replay *r, struct ks_tally *tally, const struct ks_tally_window *where,
+               const struct ks_runfile_window *w, const struct ks_arm_row *rows,
+               struct ks_error *err)
+{
+    if (ks_tally_add(tally, where, w->ref, rows, w->n, err) == 0)
+        return 0;
+    return err->code == KS_INTERNAL ? ks_runfile_damaged(r->file, err, "%s", err->text) : -1;
+}
+
 static int add_arm(struct ks_replay *r, size_t i, const struct ks_tally_window *where,
                    const struct ks_runfile_window *w, struct ks_error *err)
 {
@@ -28,7 +39,7 @@ static int add_arm(struct ks_replay *r, size_t i, const struct ks_tally_window *
         if (rows[p].measurement && !w->ref[p].measurement)
             return ks_runfile_damaged(r->file, err, "window %zu has scores without a reference",
                                       w->id + 1);
-    return ks_tally_add(arm->tally, where, w->ref, rows, w->n, err);
+    return add(r, arm->tally, where, w, rows, err);
 }
 
 /* Whether the facts know such a window. */
@@ -51,7 +62,7 @@ int ks_replay_window(struct ks_replay *r, struct ks_runfile_window *w, bool *the
         return ks_runfile_damaged(r->file, err, "window %zu is of no document", w->id + 1);
     struct ks_tally_window where = {
         .corpus = f->document[w->document].corpus, .document = w->document, .offsets = w->offsets};
-    if (ks_tally_add(r->reference, &where, w->ref, NULL, w->n, err))
+    if (add(r, r->reference, &where, w, NULL, err))
         return -1;
     for (size_t i = 0; i < f->n_arms; i++)
         if (add_arm(r, i, &where, w, err))

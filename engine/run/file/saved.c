@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "engine/run/board/board.h"
+#include "engine/run/board/fill.h"
 #include "engine/run/file/replay.h"
 
 enum { LINES = 256 }; /* of the log that are shown */
@@ -118,18 +119,15 @@ static int fill_arms(const struct ks_saved *s, struct ks_arena *a, struct ks_sna
                      struct ks_error *err)
 {
     const struct ks_facts *f = s->replay.facts;
-    if (ks_board_read_numbers(s->replay.reference, f->n_corpora, a, &out->reference, err))
+    if (ks_fill_numbers(s->replay.reference, f->n_corpora, a, &out->reference, err))
         return -1;
     out->arms = ks_arena_alloc(a, f->n_arms, sizeof *out->arms);
     if (!out->arms)
         return ks_fail_memory(err, f->n_arms * sizeof *out->arms, "a snapshot");
     for (size_t i = 0; i < f->n_arms; i++) {
         const struct ks_replay_arm *arm = &s->replay.arms[i];
-        out->arms[i].state = arm_state_of(arm, out->state);
-        out->arms[i].why = ks_arena_strdup(a, arm->ended.why);
-        if (!out->arms[i].why)
-            return ks_fail_memory(err, 1, "a snapshot");
-        if (ks_board_read_numbers(arm->tally, f->n_corpora, a, &out->arms[i].numbers, err))
+        if (ks_fill_arm(arm->tally, f->n_corpora, arm_state_of(arm, out->state), arm->ended.why, a,
+                        &out->arms[i], err))
             return -1;
     }
     return 0;
@@ -138,21 +136,10 @@ static int fill_arms(const struct ks_saved *s, struct ks_arena *a, struct ks_sna
 static int fill(const struct ks_saved *s, struct ks_arena *a, struct ks_snapshot *out,
                 struct ks_error *err)
 {
-    const struct ks_runfile_progress *p = &s->progress;
+    if (ks_fill_progress(&s->progress, a, out, err))
+        return -1;
     out->state = state_of(s);
     out->doing = "";
-    out->failure = ks_arena_strdup(a, p->failure);
-    if (!out->failure)
-        return ks_fail_memory(err, 1, "a snapshot");
-    out->failure_code = p->failure_code;
-    out->windows = p->windows;
-    out->positions = p->positions;
-    out->tokens = p->tokens;
-    out->windows_on_cpu = p->windows_on_cpu;
-    out->prepare_ns = p->prepare_ns;
-    out->elapsed_ns = p->elapsed_ns;
-    out->cpu_ns = p->cpu_ns;
-    out->flops = p->flops;
     return fill_arms(s, a, out, err);
 }
 

@@ -495,6 +495,45 @@ static void a_flipped_bit_is_an_error_or_changes_nothing(void **state)
     ks_snapshot_release(run);
 }
 
+/* Every checksum holds: it is what the file says that no run writes. */
+static void put_after_the_last(const struct ks_runfile_window *window)
+{
+    struct ks_error err;
+    struct ks_arena a = {0};
+    struct ks_runfile_progress p;
+    bool fresh;
+    struct ks_runfile *f = ks_runfile_resume(file_path, &fresh, &err);
+    assert_non_null(f);
+    assert_int_equal(ks_runfile_begin(f, &err), 0);
+    assert_int_equal(ks_runfile_read_progress(f, &a, &p, &err), 0);
+    struct ks_runfile_window w = *window;
+    w.id = p.windows++;
+    assert_int_equal(ks_runfile_put_window(f, &w, &err), 0);
+    assert_int_equal(ks_runfile_put_progress(f, &p, &err), 0);
+    assert_int_equal(ks_runfile_commit(f, &err), 0);
+    ks_runfile_close(f);
+    ks_arena_finish(&a);
+}
+
+static void more_positions_than_a_run_has_are_damage(void **state)
+{
+    (void)state;
+    enum { MANY = 1 << 14 };
+    static const int32_t zeros[MANY + 1];
+    static const struct ks_ref_row rows[MANY];
+    struct ks_error err = {0};
+    struct steering steering = {.stop_after = 2};
+    const struct ks_snapshot *s = steered(&steering, false);
+    assert_true(s->facts->n < MANY);
+    ks_snapshot_release(s);
+    put_after_the_last(&(struct ks_runfile_window){
+        .rows = MANY, .n = MANY, .tokens = zeros, .offsets = zeros, .ref = rows});
+    assert_null(ks_saved_open(file_path, &err));
+    assert_int_equal(err.code, KS_BAD_INPUT);
+    if (!strstr(err.text, file_path) || !strstr(err.text, "positions, but only"))
+        fail_msg("%s", err.text);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -519,6 +558,7 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(more_positions_than_a_run_has_are_damage, remove_files),
         cmocka_unit_test_teardown(a_file_tells_what_the_run_told, remove_files),
         cmocka_unit_test_teardown(a_finished_run_is_one_file, remove_files),
         cmocka_unit_test_teardown(a_file_that_is_there_is_not_overwritten, remove_files),
