@@ -2,6 +2,7 @@
 #include "tests/engine/text/expected.h"
 
 #include "engine/text/split/pre.h"
+#include "tests/engine/text/files.h"
 
 static struct ks_gguf *vocabulary;
 static json_t *expected, *strings;
@@ -9,10 +10,7 @@ static json_t *expected, *strings;
 static int open_files(void **state)
 {
     (void)state;
-    struct ks_error err;
-    vocabulary = ks_gguf_open(test_data("text/bpe-2048.gguf"), &err);
-    if (!vocabulary)
-        fail_msg("%s", err.text);
+    vocabulary = open_file("text/bpe-2048.gguf");
     expected = read_json("text/bpe-expected.json");
     strings = read_json("text/strings.json");
     return 0;

@@ -5,6 +5,7 @@
 
 #include "engine/text/merge.h"
 #include "engine/text/split/split.h"
+#include "tests/engine/text/files.h"
 
 /* Look-ups, the unit of merging's work, are counted on their way. */
 static size_t n_looked_up;
@@ -24,15 +25,6 @@ int32_t __wrap_ks_index_find(const struct ks_index *x, const char *bytes, size_t
 {
     n_looked_up++;
     return __real_ks_index_find(x, bytes, len);
-}
-
-static struct ks_gguf *open_file(const char *name)
-{
-    struct ks_error err;
-    struct ks_gguf *g = ks_gguf_open(test_data(name), &err);
-    if (!g)
-        fail_msg("%s", err.text);
-    return g;
 }
 
 static void load(struct ks_vocab *v, const char *name)

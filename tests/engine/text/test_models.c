@@ -1,14 +1,13 @@
 /* Whole vocabularies of other kinds, against llama.cpp's ids. */
 #include "tests/engine/text/expected.h"
+#include "tests/engine/text/files.h"
 
 static void check_model(const char *file, const char *kind)
 {
     char path[128];
     snprintf(path, sizeof path, "text/%s", file);
     struct ks_error err;
-    struct ks_gguf *g = ks_gguf_open(test_data(path), &err);
-    if (!g)
-        fail_msg("%s", err.text);
+    struct ks_gguf *g = open_file(path);
     struct ks_tokenizer *t = ks_tokenizer_create(g, NULL, &err);
     if (!t)
         fail_msg("%s", err.text);

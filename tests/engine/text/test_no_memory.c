@@ -7,16 +7,8 @@
 #include <string.h>
 
 #include "engine/text/corpus.h"
+#include "tests/engine/text/files.h"
 #include "tests/failing_memory.h"
-
-static struct ks_gguf *open_file(const char *name)
-{
-    struct ks_error err;
-    struct ks_gguf *g = ks_gguf_open(test_data(name), &err);
-    if (!g)
-        fail_msg("%s", err.text);
-    return g;
-}
 
 static void assert_no_memory(const struct ks_error *err, long tries)
 {
