@@ -190,16 +190,22 @@ def wait_for_words(process, words):
         seen += line
 
 
+def run_into_a_full_disk(folder):
+    """A run that waits for room: its file, itself, and what takes the room."""
+    file = os.path.join(folder, "a.kld")
+    process = start("--out", file)
+    wait_for(lambda: windows_of(file) >= 2)
+    ballast = fill(folder)
+    wait_for_words(process, "disk is full")
+    return file, process, ballast
+
+
 def case_a_full_disk_holds_the_run_up_until_there_is_room():
     with small_disk() as folder:
         if not folder:
             print("# no file system may be mounted here")
             return
-        file = os.path.join(folder, "a.kld")
-        process = start("--out", file)
-        wait_for(lambda: windows_of(file) >= 2)
-        ballast = fill(folder)
-        wait_for_words(process, "disk is full")
+        file, process, ballast = run_into_a_full_disk(folder)
         stands_at = windows_of(file)
         time.sleep(1)
         assert process.poll() is None and windows_of(file) == stands_at
@@ -212,11 +218,7 @@ def case_a_run_that_waits_for_room_ends_when_asked_to():
         if not folder:
             print("# no file system may be mounted here")
             return
-        file = os.path.join(folder, "a.kld")
-        process = start("--out", file)
-        wait_for(lambda: windows_of(file) >= 2)
-        ballast = fill(folder)
-        wait_for_words(process, "disk is full")
+        file, process, ballast = run_into_a_full_disk(folder)
         process.send_signal(signal.SIGTERM)
         out, err = end(process, 130)
         assert json.loads(out)["unfinished"]["state"] == "stopped", out
