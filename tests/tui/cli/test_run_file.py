@@ -119,7 +119,9 @@ def case_kills_lose_nothing():
 
 def case_a_run_that_is_killed_is_told_as_stopped():
     remove("killed.kld")
-    process = start("--out", path("killed.kld"))
+    # Over all stories too: a quick machine would end the short run before it is reported.
+    process = start("--corpus", os.path.join(SCENARIOS, "corpora/stories.jsonl"),
+                    "--out", path("killed.kld"))
     wait_for(lambda: windows_of(path("killed.kld")) >= 2)
     found = json.loads(run("report", path("killed.kld"), "--format", "json").stdout)
     assert found["unfinished"]["state"] in ("running", "stopped"), found["unfinished"]
